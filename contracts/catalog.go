@@ -1,0 +1,129 @@
+package contracts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Catalog holds everything about lanes, outboxes, events and targets that is
+// data rather than code. It is immutable once loaded.
+type Catalog struct {
+	Lanes    map[Lane]LanePolicy
+	Targets  map[string]TargetSpec
+	Outboxes []*Outbox // in the order of the file
+	Retry    RetryPolicy
+	Replay   ReplayPolicy
+	Warnings []string // "file:line: what may surprise"
+}
+
+// LanePolicy is one lane's character.
+type LanePolicy struct {
+	SLA          time.Duration // append to acknowledged delivery
+	Workers      int           // aggregates delivered at the same time, reserved for this lane
+	Run          int           // records of one aggregate handed to a worker at once
+	Window       int           // documents in a listener's window
+	InFlight     int           // records of one outbox in memory at most
+	PublishDelay time.Duration // how long a publish waits for company; 0: none
+	SettleLinger time.Duration // how long a settled record waits for company; 0: none
+}
+
+// TargetKind is how a target is reached.
+type TargetKind string
+
+// The kinds of target.
+const (
+	KindPubSub  TargetKind = "pubsub"  // a Pub/Sub topic
+	KindHandler TargetKind = "handler" // in process, registered by name at start
+)
+
+// TargetSpec is one target of the catalog.
+type TargetSpec struct {
+	Name  string
+	Kind  TargetKind
+	Topic string // KindPubSub only: topic ID without its project
+}
+
+// OnDelivered is what happens to a record's document once all targets have it.
+type OnDelivered string
+
+// The two ends of a delivered record's document.
+const (
+	MarkDelivered   OnDelivered = "mark"   // kept as delivered, with expireAt
+	DeleteDelivered OnDelivered = "delete" // removed
+)
+
+// Outbox is one outbox collection and the events it may hold.
+type Outbox struct {
+	Name        string
+	Slice       string // the producer that owns it; default of a record's producer
+	OnDelivered OnDelivered
+	Retention   time.Duration // expireAt is this long after delivery
+	Shards      int           // 1 unless its producers write a shard field
+	Events      []*EventRoute // those of everyOutbox included, exact types before patterns
+}
+
+// EventRoute says what happens to events of one type, or of one pattern.
+type EventRoute struct {
+	Type       string // exact, or a pattern in which '*' matches any run of characters, also none
+	Version    int64  // version of the payload contract; 0: any
+	Lane       Lane
+	Tier       Tier
+	Targets    []string
+	SchemaName string // "" when the payload is not checked
+	Schema     *jsonschema.Schema
+}
+
+// RetryPolicy bounds the attempts before a record is dead-lettered.
+type RetryPolicy struct {
+	MaxAttempts int           // the failure with this number dead-letters
+	Initial     time.Duration // backoff before the second attempt, before jitter
+	Max         time.Duration
+	Multiplier  float64
+}
+
+// ReplayPolicy is the schedule of the SAFE_AUTO replayer.
+type ReplayPolicy struct {
+	Delays        []time.Duration // before each replay; their number is the number of replays
+	RatePerSecond float64
+}
+
+// Outbox returns the outbox of that name, or nil.
+func (c *Catalog) Outbox(name string) *Outbox {
+	for _, o := range c.Outboxes {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// Route returns how eventType travels, or nil when the outbox does not declare
+// it. An exact type wins over a pattern, a longer pattern over a shorter one.
+func (o *Outbox) Route(eventType string) *EventRoute {
+	var best *EventRoute
+	for _, e := range o.Events {
+		if !isPattern(e.Type) {
+			if e.Type == eventType {
+				return e
+			}
+			continue
+		}
+		if (best == nil || len(e.Type) > len(best.Type)) && matchPattern(e.Type, eventType) {
+			best = e
+		}
+	}
+	return best
+}
+
+// Lanes lists the lanes that the outbox's events declare, most urgent first.
+func (o *Outbox) Lanes() []Lane {
+	var out []Lane
+	for _, l := range Lanes() {
+		if slices.ContainsFunc(o.Events, func(e *EventRoute) bool { return e.Lane == l }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package contracts
+
+// Reason says why a record was dead-lettered.
+type Reason string
+
+// The reasons of a dead letter.
+const (
+	AttemptsExhausted   Reason = "ATTEMPTS_EXHAUSTED"
+	ContractViolation   Reason = "CONTRACT_VIOLATION"
+	PermanentFailure    Reason = "PERMANENT_FAILURE"
+	ClaimsRefreshFailed Reason = "CLAIMS_REFRESH_FAILED"
+)
+
+// Reasons lists every reason.
+func Reasons() []Reason {
+	return []Reason{AttemptsExhausted, ContractViolation, PermanentFailure, ClaimsRefreshFailed}
+}
+
+// DeadState is where a dead letter stands.
+type DeadState string
+
+// The states of a dead letter.
+const (
+	DeadScheduled      DeadState = "scheduled"       // SAFE_AUTO: its next replay has a time
+	DeadAwaitingReview DeadState = "awaiting_review" // REVIEW_REQUIRED: waits for an operator
+	DeadBlocked        DeadState = "blocked"         // SECURITY_BLOCK: waits for an authorization
+	DeadAuthorized     DeadState = "authorized"      // SECURITY_BLOCK: may be replayed
+	DeadReplayed       DeadState = "replayed"        // delivered after all
+	DeadDiscarded      DeadState = "discarded"       // given up by an operator
+)
+
+// FirstState returns the state in which a dead letter of tier t starts.
+func (t Tier) FirstState() DeadState {
+	switch t {
+	case SafeAuto:
+		return DeadScheduled
+	case SecurityBlock:
+		return DeadBlocked
+	default:
+		return DeadAwaitingReview
+	}
+}
+
+// Collections that the service writes. None of them can be an outbox.
+const (
+	CollectionDeadLetters    = "dead-letter-queue"
+	CollectionFrozen         = "frozen-entities"
+	CollectionErrorLog       = "domain-error-log"
+	CollectionRefreshSignals = "token-refresh-signals"
+)
+
+// Topics of the service's own, beside those of the targets.
+const (
+	TopicMetrics       = "domain-metrics"
+	TopicErrors        = "domain-errors"
+	TopicRefreshSignal = "token-refresh-signal"
+)
+
+// Names of a dead letter's fields in Firestore. Those that it shares with a
+// record (eventId, traceId, lane, attempts, ...) have the record's names.
+const (
+	DeadFieldTier           = "tier"
+	DeadFieldOriginalTier   = "originalTier"
+	DeadFieldState          = "state"
+	DeadFieldReason         = "reason"
+	DeadFieldOutbox         = "outbox"
+	DeadFieldRecordPath     = "recordPath"
+	DeadFieldRecord         = "record"
+	DeadFieldPendingTargets = "pendingTargets"
+	DeadFieldErrors         = "errors"
+	DeadFieldDeadAt         = "deadAt"
+	DeadFieldReplays        = "replays"
+	DeadFieldNextReplayAt   = "nextReplayAt"
+	DeadFieldDecisions      = "decisions"
+)

@@ -1,0 +1,70 @@
+package contracts
+
+import "errors"
+
+// Kind says what a failed delivery means for the record.
+type Kind int
+
+// The kinds of failure, by what follows from them.
+const (
+	// Attributable failures count as an attempt of the record.
+	Attributable Kind = iota
+	// Permanent failures can never succeed: the record is dead-lettered now.
+	Permanent
+	// Outage failures say something about the target, not about the record:
+	// no attempt is counted, and the target's circuit breaker hears of it.
+	Outage
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Permanent:
+		return "permanent"
+	case Outage:
+		return "outage"
+	default:
+		return "attributable"
+	}
+}
+
+// Failure is a delivery error with its kind and a bounded reason.
+type Failure struct {
+	Kind Kind
+	Code string // one bounded word for metrics, logs and dead letters: "Unavailable", "TooLarge"
+	Err  error
+}
+
+func (f *Failure) Error() string {
+	if f.Err == nil {
+		return f.Code
+	}
+	return f.Code + ": " + f.Err.Error()
+}
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// FailureKind makes Failure answer KindOf.
+func (f *Failure) FailureKind() Kind { return f.Kind }
+
+// FailureCode makes Failure answer CodeOf.
+func (f *Failure) FailureCode() string { return f.Code }
+
+// KindOf asks err for its kind by behaviour. An error that does not know is
+// Attributable.
+func KindOf(err error) Kind {
+	var k interface{ FailureKind() Kind }
+	if errors.As(err, &k) {
+		return k.FailureKind()
+	}
+	return Attributable
+}
+
+// CodeOf asks err for its bounded reason. An error that does not know is
+// "Unknown".
+func CodeOf(err error) string {
+	var c interface{ FailureCode() string }
+	if errors.As(err, &c) {
+		return c.FailureCode()
+	}
+	return "Unknown"
+}

@@ -1,0 +1,31 @@
+package contracts
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// jsonPath names a place inside a record: payload.lines[2].amount. A key that
+// is no plain word is quoted: payload["my key"].
+type jsonPath string
+
+var plainKey = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
+
+func (p jsonPath) key(name string) jsonPath {
+	if plainKey.MatchString(name) {
+		return p + "." + jsonPath(name)
+	}
+	return p + "[" + jsonPath(quoted(name)) + "]"
+}
+
+func (p jsonPath) index(i int) jsonPath {
+	return p + "[" + jsonPath(strconv.Itoa(i)) + "]"
+}
+
+// quoted quotes s for a fault, shortened to quoteLimit bytes.
+func quoted(s string) string {
+	if len(s) > quoteLimit {
+		return strconv.Quote(s[:quoteLimit]) + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,218 @@
+package contracts
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// declared is an event route with the place where it is written.
+type declared struct {
+	*EventRoute
+	node *yaml.Node
+}
+
+func (p *catalogParser) parseOutboxes(top *section) {
+	every := p.parseEvents(top, "everyOutbox", top.get("everyOutbox"), "every outbox")
+	p.compareAll("every outbox", every, nil)
+	for i, n := range top.list("outboxes", top.require("outboxes")) {
+		p.parseOutbox(i, n, every)
+	}
+	if n := top.get("outboxes"); n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+		p.r.fault(n, "declare one", "the catalog has no outbox")
+	}
+}
+
+func (p *catalogParser) parseOutbox(i int, n *yaml.Node, every []declared) {
+	where := fmt.Sprintf("outbox %d", i+1)
+	s := p.r.open(n, where, "name", "slice", "onDelivered", "retention", "shards", "events")
+	if s == nil {
+		return
+	}
+	nameNode := s.require("name")
+	o := &Outbox{Name: s.text("name", nameNode)}
+	if o.Name != "" {
+		s.where = "outbox " + o.Name
+		if problem := collectionProblem(o.Name); problem != "" {
+			p.r.fault(nameNode, "rename it", "outbox %q %s", o.Name, problem)
+		}
+		if p.cat.Outbox(o.Name) != nil {
+			p.r.fault(nameNode, "join the two", "outbox %s is declared twice", o.Name)
+		}
+	}
+	sliceNode := s.require("slice")
+	o.Slice = s.text("slice", sliceNode)
+	if len(o.Slice) > MaxAttributeBytes || !printable(o.Slice) {
+		p.r.fault(sliceNode, "shorten it to plain text", "%s: slice is longer than 1024 bytes or not printable", s.where)
+	}
+	o.OnDelivered = MarkDelivered
+	if n := s.get("onDelivered"); n != nil {
+		o.OnDelivered = OnDelivered(s.text("onDelivered", n))
+		if o.OnDelivered != "" && o.OnDelivered != MarkDelivered && o.OnDelivered != DeleteDelivered {
+			p.r.fault(n, "use mark or delete", "%s: onDelivered %q is unknown", s.where, o.OnDelivered)
+		}
+	}
+	o.Retention = s.duration("retention", defaultRetention, time.Second)
+	o.Shards = int(s.integer("shards", 1, 1, maxShards))
+	events := p.parseEvents(s, "events", s.require("events"), s.where)
+	p.join(s, o, events, every)
+	p.cat.Outboxes = append(p.cat.Outboxes, o)
+}
+
+// join gives o its own events and those of every outbox, and checks them
+// against each other.
+func (p *catalogParser) join(s *section, o *Outbox, own, every []declared) {
+	p.compareAll(s.where, own, every)
+	if n := s.get("events"); n != nil && len(n.Content)+len(every) == 0 {
+		p.r.fault(s.node, "declare one", "%s has no event", s.where)
+	}
+	for _, d := range slices.Concat(own, every) {
+		o.Events = append(o.Events, d.EventRoute)
+	}
+	slices.SortStableFunc(o.Events, func(a, b *EventRoute) int { return routeRank(a.Type) - routeRank(b.Type) })
+	p.warnTwoLanes(s, o)
+}
+
+// compareAll names the events that cannot stand beside an earlier one of the
+// same list, or beside one of others.
+func (p *catalogParser) compareAll(where string, list, others []declared) {
+	for i, a := range list {
+		for _, b := range slices.Concat(list[:i], others) {
+			p.compare(where, a, b)
+		}
+	}
+}
+
+func (p *catalogParser) compare(where string, a, b declared) {
+	switch {
+	case a.Type == "" || b.Type == "":
+	case a.Type == b.Type:
+		p.r.fault(a.node, "keep one of them", "%s: event %s is declared twice, also in line %d", where, a.Type, b.node.Line)
+	case isPattern(a.Type) && isPattern(b.Type) && len(a.Type) == len(b.Type) && patternsOverlap(a.Type, b.Type):
+		p.r.fault(a.node, "make one of them longer, since the longer pattern wins",
+			"%s: patterns %s and %s of line %d are of equal length and match the same events", where, a.Type, b.Type, b.node.Line)
+	}
+}
+
+// warnTwoLanes warns of targets that are fed from two lanes of one outbox:
+// records of one aggregate may overtake each other on the way there.
+func (p *catalogParser) warnTwoLanes(s *section, o *Outbox) {
+	lanes := make(map[string][]string)
+	var targets []string
+	for _, e := range o.Events {
+		for _, t := range e.Targets {
+			if lanes[t] == nil {
+				targets = append(targets, t)
+			}
+			if !slices.Contains(lanes[t], string(e.Lane)) {
+				lanes[t] = append(lanes[t], string(e.Lane))
+			}
+		}
+	}
+	for _, t := range targets {
+		if len(lanes[t]) > 1 {
+			p.r.warn(s.node, "use one lane for it, or accept that order is kept within each lane only",
+				"%s feeds target %s from %s: the order of an aggregate is not kept across lanes", s.where, t, strings.Join(lanes[t], " and "))
+		}
+	}
+}
+
+func (p *catalogParser) parseEvents(s *section, key string, n *yaml.Node, of string) []declared {
+	var out []declared
+	for i, item := range s.list(key, n) {
+		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema")
+		if e != nil {
+			out = append(out, declared{p.parseEvent(e, of), item})
+		}
+	}
+	return out
+}
+
+func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
+	typeNode := s.require("type")
+	e := &EventRoute{Type: s.text("type", typeNode)}
+	if e.Type != "" {
+		s.where = fmt.Sprintf("event %s of %s", e.Type, of)
+		if problem := eventTypeProblem(e.Type); problem != "" {
+			p.r.fault(typeNode, "rename it", "%s: type %s", s.where, problem)
+		}
+	}
+	e.Version = p.parseVersion(s, e.Type)
+	laneNode := s.require("lane")
+	if e.Lane = Lane(s.text("lane", laneNode)); e.Lane != "" && !e.Lane.Valid() {
+		p.r.fault(laneNode, "use one of "+joined(Lanes()), "%s: lane %q is unknown", s.where, e.Lane)
+	}
+	tierNode := s.require("tier")
+	if e.Tier = Tier(s.text("tier", tierNode)); e.Tier != "" && !e.Tier.Valid() {
+		p.r.fault(tierNode, "use one of "+joined(Tiers()), "%s: tier %q is unknown", s.where, e.Tier)
+	}
+	e.Targets = p.parseTargetNames(s)
+	if n := s.get("schema"); n != nil {
+		e.SchemaName = s.text("schema", n)
+		if e.SchemaName != "" {
+			var err error
+			if e.Schema, err = p.schemas.compile(e.SchemaName); err != nil {
+				p.r.fault(n, "mend the schema's file or name another", "%s: schema %s: %v", s.where, e.SchemaName, err)
+			}
+		}
+	}
+	return e
+}
+
+// parseVersion reads the version of a payload contract: an exact type has
+// version 1 and a pattern any, unless it says otherwise.
+func (p *catalogParser) parseVersion(s *section, eventType string) int64 {
+	if n := s.get("version"); n != nil && n.Tag == "!!str" && n.Value == anyVersion {
+		return 0
+	}
+	if isPattern(eventType) && !s.has("version") {
+		return 0
+	}
+	return s.integer("version", 1, 1, math.MaxInt64)
+}
+
+func (p *catalogParser) parseTargetNames(s *section) []string {
+	n := s.require("targets")
+	items := s.list("targets", n)
+	if n != nil && n.Kind == yaml.SequenceNode && len(items) == 0 {
+		p.r.fault(n, "name one", "%s has no target", s.where)
+	}
+	var names []string
+	for _, item := range items {
+		name := s.text("targets", item)
+		_, known := p.targets[name]
+		switch {
+		case name == "":
+			continue
+		case slices.Contains(names, name):
+			p.r.fault(item, "keep one of them", "%s names target %s twice", s.where, name)
+			continue
+		case !known:
+			p.r.fault(item, "declare it under targets", "%s: target %q is unknown", s.where, name)
+		}
+		p.used[name] = true
+		names = append(names, name)
+	}
+	return names
+}
+
+// routeRank sorts exact types before patterns, and longer patterns before
+// shorter ones.
+func routeRank(eventType string) int {
+	if !isPattern(eventType) {
+		return -1 << 30
+	}
+	return -len(eventType)
+}
+
+func joined[T ~string](names []T) string {
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = string(n)
+	}
+	return strings.Join(parts, ", ")
+}
