@@ -1,0 +1,17 @@
+// Package lanes runs work in priority pools. Each lane is a [Pool] with workers
+// of its own, so that a flood in one lane takes nothing from another. Within a
+// pool, tasks of one aggregate run one after another in version order, and
+// aggregates take turns.
+//
+// A task is in one of three places:
+//
+//	Submit ──▶ queued ──take──▶ running ──Done, Drop──▶ gone
+//	             ▲                 │
+//	             ├──────Again──────┤
+//	             └──At, Wake── waiting ◀──Retry
+//
+// A task that waits for its retry holds back the higher versions of its own
+// aggregate and nothing else.
+//
+// The package knows neither where tasks come from nor where they go.
+package lanes

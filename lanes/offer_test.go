@@ -1,0 +1,161 @@
+package lanes
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// offer offers a new task of this id and reports whether it was taken.
+func offer(t *testing.T, p *Pool, id string, behind int) bool {
+	t.Helper()
+	ok, err := p.Offer(task(id), behind)
+	if err != nil {
+		t.Fatalf("offer %s: %v", id, err)
+	}
+	return ok
+}
+
+// idles notes what Idle is told.
+type idles struct {
+	mu         sync.Mutex
+	aggregates []string
+}
+
+func (i *idles) add(aggregate string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.aggregates = append(i.aggregates, aggregate)
+}
+
+func (i *idles) want(t *testing.T, aggregates ...string) {
+	t.Helper()
+	synctest.Wait()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !slices.Equal(i.aggregates, aggregates) {
+		t.Errorf("idle was told of %q, want %q", i.aggregates, aggregates)
+	}
+}
+
+func TestOfferToAnAggregateThatDoesNotWaitIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var idle idles
+		s := newScript()
+		s.takes = time.Second
+		p := setup(t, Config{Handler: s.handle, Idle: idle.add})
+		p.Start(t.Context())
+		for _, id := range []string{"a/1", "a/2", "a/3"} {
+			if !offer(t, p, id, 0) {
+				t.Errorf("offer of %s was refused, want taken", id)
+			}
+			synctest.Wait() // a/1 runs from here on
+		}
+		time.Sleep(time.Minute)
+		s.want(t, "0s a/1", "1s a/2 a/3")
+		idle.want(t)
+	})
+}
+
+func TestOfferBehindAWaitingHead(t *testing.T) {
+	tests := map[string]struct {
+		behind int
+		taken  []bool // of a/2, a/3, a/4
+		runs   []string
+		idle   []string
+	}{
+		"none may queue": {0, []bool{false, false, false}, []string{"0s a/1", "10s a/1"}, []string{"a"}},
+		"two may queue":  {2, []bool{true, true, false}, []string{"0s a/1", "10s a/1 a/2", "10s a/3"}, []string{"a"}},
+		"all may queue":  {3, []bool{true, true, true}, []string{"0s a/1", "10s a/1 a/2", "10s a/3 a/4"}, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var idle idles
+				s := newScript()
+				s.verdict = failFirst(10*time.Second, "", "a/1")
+				p := setup(t, Config{Handler: s.handle, Idle: idle.add})
+				p.Start(t.Context())
+				submit(t, p, "a/1")
+				synctest.Wait()
+				var taken []bool
+				for _, id := range []string{"a/2", "a/3", "a/4"} {
+					taken = append(taken, offer(t, p, id, tt.behind))
+				}
+				if diff := cmp.Diff(tt.taken, taken); diff != "" {
+					t.Errorf("taken (-want +got):\n%s", diff)
+				}
+				idle.want(t) // the aggregate has its head still
+				time.Sleep(time.Minute)
+				s.want(t, tt.runs...)
+				idle.want(t, tt.idle...)
+			})
+		})
+	}
+}
+
+func TestRefusedTaskIsNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var idle idles
+		s := newScript()
+		s.takes = time.Second
+		s.verdict = failFirst(10*time.Second, "", "a/1")
+		p := setup(t, Config{Handler: s.handle, Idle: idle.add})
+		p.Start(t.Context())
+		submit(t, p, "a/1")
+		time.Sleep(2 * time.Second)
+		if offer(t, p, "a/2", 0) {
+			t.Fatal("offer of a/2 was taken behind a waiting head, want refused")
+		}
+		time.Sleep(9500 * time.Millisecond) // the head runs again: nothing waits
+		if offer(t, p, "a/3", 0) {
+			t.Error("offer of a/3 was taken although a/2 was refused, want refused")
+		}
+		if !offer(t, p, "a/2", 0) {
+			t.Error("second offer of a/2 was refused, want taken")
+		}
+		time.Sleep(time.Minute)
+		s.want(t, "0s a/1", "11s a/1", "12s a/2")
+		idle.want(t, "a")
+		if !offer(t, p, "a/3", 0) {
+			t.Error("offer of a/3 after idle was refused, want taken")
+		}
+		s.want(t, "0s a/1", "11s a/1", "12s a/2", "1m11.5s a/3")
+		idle.want(t, "a")
+	})
+}
+
+func TestOfferOlderThanAWaitingHeadIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.verdict = failFirst(10*time.Second, "", "a/5")
+		p := setup(t, Config{Handler: s.handle})
+		p.Start(t.Context())
+		submit(t, p, "a/5")
+		synctest.Wait()
+		if !offer(t, p, "a/4", 0) {
+			t.Error("offer of a/4 was refused, want it ahead of a/5")
+		}
+		time.Sleep(time.Minute)
+		s.want(t, "0s a/5", "0s a/4", "10s a/5")
+	})
+}
+
+func TestIdleMaySubmit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.verdict = failFirst(time.Second, "", "a/1")
+		var p *Pool
+		p = setup(t, Config{Handler: s.handle, Idle: func(string) { submit(t, p, "a/2") }})
+		p.Start(t.Context())
+		submit(t, p, "a/1")
+		synctest.Wait()
+		offer(t, p, "a/2", 0)
+		time.Sleep(time.Minute)
+		s.want(t, "0s a/1", "1s a/1", "1s a/2")
+	})
+}
