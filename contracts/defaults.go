@@ -18,11 +18,11 @@ func defaultLanes() map[Lane]LanePolicy {
 		},
 		StandardLane: {
 			SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 200, InFlight: 400,
-			PublishDelay: 2 * time.Millisecond, SettleLinger: 20 * time.Millisecond,
+			PublishDelay: time.Millisecond, SettleLinger: 20 * time.Millisecond,
 		},
 		BackgroundLane: {
 			SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 400,
-			PublishDelay: 10 * time.Millisecond, SettleLinger: 200 * time.Millisecond,
+			PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond,
 		},
 	}
 }

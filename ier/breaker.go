@@ -1,0 +1,178 @@
+package ier
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// BreakerStatus is one target's breaker as readiness tells it.
+type BreakerStatus struct {
+	Target              string    `json:"target"`
+	State               string    `json:"state"` // "closed", "half-open", "open"
+	Since               time.Time `json:"since"` // when it last left the closed state, or came back to it
+	Reason              string    `json:"reason,omitempty"`
+	ConsecutiveFailures int       `json:"consecutiveFailures"`
+}
+
+// errCut marks a call that our own stop ended: it says nothing of the target.
+var errCut = errors.New("cut by our own stop")
+
+// breaker guards one target. gobreaker decides; breaker adds what gobreaker
+// does not keep: failures in a row across windows, since when and why it is
+// open, and a way to tell others outside of any lock.
+type breaker struct {
+	target  string
+	cfg     BreakerConfig
+	now     func() time.Time
+	log     *zap.Logger
+	metrics *metrics
+	changes *changes
+	gate    *gobreaker.TwoStepCircuitBreaker[struct{}]
+
+	mu          sync.Mutex // taken inside gobreaker's lock, never around a call of it
+	since       time.Time
+	reason      string // code of the last outage
+	consecutive int    // outages in a row, of the breaker's current state
+	probeAt     time.Time
+	state       gobreaker.State
+	probing     bool // the half-open state's one call is under way
+}
+
+func newBreaker(target string, cfg Config, m *metrics, c *changes) *breaker {
+	b := &breaker{
+		target: target, cfg: cfg.Breaker, now: cfg.Now, metrics: m, changes: c,
+		log:   cfg.Log.With(zap.String("target", target)),
+		since: cfg.Now(),
+	}
+	b.gate = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:          target,
+		MaxRequests:   1,
+		Interval:      cfg.Breaker.Window,
+		BucketPeriod:  cfg.Breaker.Window / breakerBuckets,
+		Timeout:       cfg.Breaker.OpenFor,
+		ReadyToTrip:   b.readyToTrip,
+		IsSuccessful:  b.count,
+		IsExcluded:    func(err error) bool { return errors.Is(err, errCut) },
+		OnStateChange: b.changed,
+	})
+	return b
+}
+
+// allow asks for one call. When it is granted, done must be called with what
+// came of it: nil when the target answered, errCut, or the outage.
+func (b *breaker) allow() (done func(error), ok bool) {
+	report, err := b.gate.Allow()
+	b.changes.flush()
+	if err != nil {
+		return nil, false
+	}
+	probe := b.beginProbe()
+	return func(outage error) {
+		if probe {
+			b.endProbe()
+		}
+		report(outage)
+		b.changes.flush()
+	}, true
+}
+
+func (b *breaker) beginProbe() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state != gobreaker.StateHalfOpen {
+		return false
+	}
+	b.probing = true
+	return true
+}
+
+func (b *breaker) endProbe() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.probing = false
+}
+
+// count is gobreaker's IsSuccessful. gobreaker asks it once for each result
+// that counts in the current state, which makes it the place to count outages
+// in a row: gobreaker's own count forgets them when its window rolls on.
+func (b *breaker) count(outage error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if outage == nil {
+		b.consecutive = 0
+		return true
+	}
+	b.consecutive++
+	b.reason = contracts.CodeOf(outage)
+	return false
+}
+
+func (b *breaker) readyToTrip(c gobreaker.Counts) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.consecutive >= b.cfg.Consecutive {
+		return true
+	}
+	calls := int(c.TotalSuccesses) + int(c.TotalFailures)
+	return calls >= b.cfg.MinCalls && float64(c.TotalFailures) >= b.cfg.Ratio*float64(calls)
+}
+
+// changed is gobreaker's OnStateChange. It runs under gobreaker's lock, so it
+// only takes note; changes.flush tells the subscribers later.
+func (b *breaker) changed(_ string, from, to gobreaker.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state = to
+	b.metrics.setState(b.target, to)
+	if to == gobreaker.StateOpen {
+		// gobreaker lets a probe through after OpenFor, not at it.
+		b.probeAt = time.Now().Add(b.cfg.OpenFor + time.Millisecond)
+	}
+	switch {
+	case from == gobreaker.StateClosed:
+		b.since = b.now()
+		b.metrics.breakerTrips.WithLabelValues(b.target).Inc()
+		b.log.Warn("breaker opened: target is out",
+			zap.String("code", b.reason), zap.Int("consecutiveFailures", b.consecutive))
+		b.changes.add(b.target, true)
+	case to == gobreaker.StateClosed:
+		out := b.now().Sub(b.since)
+		b.since, b.reason = b.now(), ""
+		b.log.Info("breaker closed: target answers again", zap.Duration("out", out))
+		b.changes.add(b.target, false)
+	}
+}
+
+// open reports whether the breaker is not closed. Asking may move an open
+// breaker to half-open, never out of or into closed.
+func (b *breaker) open() bool { return b.gate.State() != gobreaker.StateClosed }
+
+func (b *breaker) nextProbe() time.Time {
+	state := b.gate.State()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case state == gobreaker.StateClosed:
+		return time.Time{}
+	case b.probing:
+		return time.Now().Add(b.cfg.OpenFor)
+	default:
+		return b.probeAt
+	}
+}
+
+func (b *breaker) status() BreakerStatus {
+	state := b.gate.State()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return BreakerStatus{
+		Target: b.target, State: state.String(), Since: b.since,
+		Reason: b.reason, ConsecutiveFailures: b.consecutive,
+	}
+}

@@ -1,0 +1,66 @@
+package ier
+
+import (
+	"strings"
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// Job is one record in one round of delivery.
+type Job struct {
+	Record  *contracts.Record
+	Data    []byte // its envelope, shared by the messages of all targets, never written to
+	Lane    contracts.Lane
+	Targets []string // still missing, and allowed now
+	Replay  string   // the dead letter's ID on a replay, "" otherwise
+	Attempt int      // 1 is the first
+	Waits   Waits    // where the time since the append went before this round
+}
+
+// Waits tells apart where a record spent its time before a round of delivery.
+// All rounds so far count together, so that the waits and the delivery add up
+// to the lag.
+type Waits struct {
+	Firestore time.Duration // from the append until the relay saw it
+	Lane      time.Duration // in the lane's queue
+	Backoff   time.Duration // between failed attempts
+}
+
+// Outcome says what became of one job. Each of its targets is in exactly one
+// of the four lists, in the order of Job.Targets.
+type Outcome struct {
+	Acked  []string
+	Failed []TargetFailure
+	// Blocked targets were not attempted: the breaker was open, or ctx had
+	// ended before the call.
+	Blocked []string
+	// Behind targets were not attempted: an older record of the run failed
+	// there. The lane hands the record out again, whatever became of the older.
+	Behind []string
+}
+
+// TargetFailure is one failed attempt at one target.
+type TargetFailure struct {
+	Target  string
+	Kind    contracts.Kind
+	Code    string // one bounded word
+	Message string // valid UTF-8, at most contracts.MaxErrorBytes
+	At      time.Time
+}
+
+// Done reports whether every target of the job acknowledged.
+func (o *Outcome) Done() bool {
+	return len(o.Failed) == 0 && len(o.Blocked) == 0 && len(o.Behind) == 0
+}
+
+// boundMessage makes text fit for a record or a dead letter: valid UTF-8, at
+// most contracts.MaxErrorBytes, cut between characters.
+func boundMessage(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > contracts.MaxErrorBytes {
+		// What a cut leaves of a split character is dropped.
+		text = strings.ToValidUTF8(text[:contracts.MaxErrorBytes], "")
+	}
+	return text
+}

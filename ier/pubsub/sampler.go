@@ -1,0 +1,233 @@
+package pubsub
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	gpubsub "cloud.google.com/go/pubsub/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"outboxrelay/ier"
+)
+
+// SamplerConfig is how lag samples travel. Only Topic must be set; a zero field
+// takes its default.
+type SamplerConfig struct {
+	Topic string // ID without its project
+	// A message is sent when it holds MaxSamples or MaxBytes, or Linger after its
+	// first sample. Defaults 500, 256 KiB and 1 s.
+	MaxSamples int
+	MaxBytes   int
+	Linger     time.Duration
+	// Buffer is how many samples wait for their message; a sample that finds it
+	// full is lost. Default 8,192, some seconds of full load.
+	Buffer int
+	// Timeout bounds the publishing of one message. Default 4 s.
+	Timeout time.Duration
+
+	Metrics *Metrics    // nil: not registered
+	Log     *zap.Logger // nil: silent
+}
+
+// Validate names everything that is wrong with c.
+func (c SamplerConfig) Validate() error {
+	var errs []error
+	if c.Topic == "" {
+		errs = append(errs, errors.New("no topic"))
+	}
+	if c.MaxSamples < 0 || c.MaxBytes < 0 || c.Linger < 0 || c.Buffer < 0 || c.Timeout < 0 {
+		errs = append(errs, errors.New("a bound is negative"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c SamplerConfig) withDefaults() SamplerConfig {
+	if c.MaxSamples == 0 {
+		c.MaxSamples = 500
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = 256 << 10
+	}
+	if c.Linger == 0 {
+		c.Linger = time.Second
+	}
+	if c.Buffer == 0 {
+		c.Buffer = 8192
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 4 * time.Second
+	}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics(nil)
+	}
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	return c
+}
+
+// Sampler publishes lag samples as lines of JSON, many to a message. Its one
+// goroutine has one message on its way at a time; whatever the topic does,
+// Sample returns at once.
+type Sampler struct {
+	cfg     SamplerConfig
+	publish func(context.Context, *gpubsub.Message) error
+	stop    func()
+
+	mu      sync.RWMutex // guards closed against samples
+	closed  bool
+	samples chan ier.LagSample // closed by Close
+	done    chan struct{}      // closed when the goroutine has ended
+	abandon context.CancelFunc // ends the flush that Close waited for
+
+	published, overflowed, refused prometheus.Counter
+}
+
+// NewSampler starts a sampler that publishes through client. Close ends it.
+func NewSampler(client *gpubsub.Client, cfg SamplerConfig) (*Sampler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("configure sampler: %w", err)
+	}
+	cfg = cfg.withDefaults()
+	p := client.Publisher(cfg.Topic)
+	p.PublishSettings.DelayThreshold = 0 // a message is a batch already
+	p.PublishSettings.CountThreshold = 1
+	p.PublishSettings.Timeout = cfg.Timeout
+	s := newSampler(cfg, func(ctx context.Context, m *gpubsub.Message) error {
+		_, err := p.Publish(ctx, m).Get(ctx)
+		return err
+	})
+	s.stop = p.Stop
+	return s.start(), nil
+}
+
+func newSampler(cfg SamplerConfig, publish func(context.Context, *gpubsub.Message) error) *Sampler {
+	s := &Sampler{
+		cfg: cfg, publish: publish, stop: func() {},
+		samples:    make(chan ier.LagSample, cfg.Buffer),
+		done:       make(chan struct{}),
+		published:  cfg.Metrics.samples.WithLabelValues(samplesPublished),
+		overflowed: cfg.Metrics.samples.WithLabelValues(samplesOverflowed),
+		refused:    cfg.Metrics.samples.WithLabelValues(samplesRefused),
+	}
+	return s
+}
+
+// start runs the sampler's goroutine, which Close ends.
+func (s *Sampler) start() *Sampler {
+	ctx, abandon := context.WithCancel(context.Background())
+	s.abandon = abandon
+	go s.run(ctx)
+	return s
+}
+
+// Sample takes one sample, or counts it as lost when the buffer is full or the
+// sampler closed.
+func (s *Sampler) Sample(sample ier.LagSample) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		s.overflowed.Inc()
+		return
+	}
+	select {
+	case s.samples <- sample:
+	default:
+		s.overflowed.Inc()
+	}
+}
+
+// Close publishes what is buffered. When ctx ends first the rest is lost and
+// counted, and Close returns an error.
+func (s *Sampler) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.samples)
+	}
+	s.mu.Unlock()
+	defer s.abandon()
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("flush lag samples: %w", ctx.Err())
+	}
+}
+
+// run gathers samples into messages until Close. Once ctx has ended it only
+// counts them.
+func (s *Sampler) run(ctx context.Context) {
+	defer close(s.done)
+	defer s.stop()
+	var (
+		lines  bytes.Buffer
+		count  int
+		linger = time.NewTimer(s.cfg.Linger)
+	)
+	linger.Stop()
+	defer linger.Stop()
+	flush := func() {
+		linger.Stop()
+		if count > 0 {
+			s.send(ctx, lines.Bytes(), count)
+		}
+		lines.Reset()
+		count = 0
+	}
+	for {
+		select {
+		case sample, open := <-s.samples:
+			if !open {
+				flush()
+				return
+			}
+			line, err := json.Marshal(sample)
+			if err != nil {
+				s.refused.Inc()
+				continue
+			}
+			if count == 0 {
+				linger.Reset(s.cfg.Linger)
+			}
+			lines.Write(line)
+			lines.WriteByte('\n')
+			count++
+			if count >= s.cfg.MaxSamples || lines.Len() >= s.cfg.MaxBytes {
+				flush()
+			}
+		case <-linger.C:
+			flush()
+		}
+	}
+}
+
+// send publishes one message and waits for its answer. A message that the topic
+// refuses is lost: samples are worth no retry.
+func (s *Sampler) send(ctx context.Context, lines []byte, count int) {
+	if ctx.Err() != nil {
+		s.refused.Add(float64(count))
+		return
+	}
+	err := s.publish(ctx, &gpubsub.Message{
+		Data: bytes.Clone(lines),
+		Attributes: map[string]string{
+			"metric":      "relay_lag",
+			"contentType": "application/x-ndjson",
+			"samples":     strconv.Itoa(count),
+		},
+	})
+	if err != nil {
+		s.refused.Add(float64(count))
+		s.cfg.Log.Debug("lag samples lost", zap.Int("samples", count), zap.String("code", classify(err).Code))
+		return
+	}
+	s.published.Add(float64(count))
+}

@@ -1,0 +1,140 @@
+package pubsub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"outboxrelay/contracts"
+	"outboxrelay/ier"
+)
+
+// Target is one topic as an ier.Target. It has one publisher for each lane, on
+// that lane's client.
+type Target struct {
+	topic   string
+	metrics *Metrics
+	lanes   map[contracts.Lane]*publisher
+}
+
+// NewTarget returns the target of topic, an ID without its project. It contacts
+// nobody: a missing topic shows as an outage on delivery.
+func NewTarget(clients *Clients, topic string, s Settings) (*Target, error) {
+	if topic == "" {
+		return nil, errors.New("create target: no topic")
+	}
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("create target of topic %s: %w", topic, err)
+	}
+	s = s.withDefaults()
+	s.Metrics.topicAtZero(topic)
+	t := &Target{topic: topic, metrics: s.Metrics, lanes: map[contracts.Lane]*publisher{}}
+	for _, lane := range contracts.Lanes() {
+		t.lanes[lane] = newPublisher(clients.Lane(lane), topic, lane, s)
+	}
+	return t, nil
+}
+
+// Deliver publishes parcels in the lane of the first. It returns when every
+// answer is there, which takes Settings.Timeout for each request at the longest.
+// The requests go on when ctx ends; Deliver then waits one Timeout for them and
+// calls what is still out an outage.
+func (t *Target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
+	if len(parcels) == 0 {
+		return nil
+	}
+	p := t.lanes[parcels[0].Lane]
+	if p == nil {
+		p = t.lanes[contracts.BackgroundLane]
+	}
+	messages := make([]*contracts.Message, len(parcels))
+	for i := range parcels {
+		messages[i] = parcels[i].Message
+	}
+	errs := p.deliver(ctx, messages)
+	t.count(errs)
+	return errs
+}
+
+func (t *Target) count(errs []error) {
+	n := map[string]int{}
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			n[resultAcked]++
+		case errors.Is(err, ier.ErrBehind):
+			n[resultBehind]++
+		default:
+			n[resultFailed]++
+		}
+	}
+	for result, count := range n {
+		t.metrics.published.WithLabelValues(t.topic, result).Add(float64(count))
+	}
+}
+
+// Close sends what is still under way and stops the publishers; later calls of
+// Deliver fail. When ctx ends first it returns an error and leaves the rest to
+// Clients.Close, which cuts it off.
+func (t *Target) Close(ctx context.Context) error {
+	stopped := make(chan struct{})
+	go func() { // ends when every request has, so within Settings.Timeout or with its client
+		defer close(stopped)
+		var wg sync.WaitGroup
+		for _, p := range t.lanes {
+			wg.Go(p.stop)
+		}
+		wg.Wait()
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close target of topic %s: %w", t.topic, ctx.Err())
+	}
+}
+
+// Targets are the Pub/Sub targets of a catalog, by name.
+type Targets map[string]*Target
+
+// NewTargets makes a target for each one of the catalog that is on Pub/Sub. The
+// catalog's lanes decide on the publish delays when s names none.
+func NewTargets(clients *Clients, catalog *contracts.Catalog, s Settings) (Targets, error) {
+	if s.Lanes == nil {
+		s.Lanes = catalog.Lanes
+	}
+	s = s.withDefaults()
+	targets := Targets{}
+	for name, spec := range catalog.Targets {
+		if spec.Kind != contracts.KindPubSub {
+			continue
+		}
+		target, err := NewTarget(clients, spec.Topic, s)
+		if err != nil {
+			return nil, fmt.Errorf("target %s: %w", name, err)
+		}
+		targets[name] = target
+	}
+	return targets, nil
+}
+
+// Close closes all targets at the same time.
+func (ts Targets) Close(ctx context.Context) error {
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+	for _, t := range ts {
+		wg.Go(func() {
+			if err := t.Close(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
