@@ -1,0 +1,144 @@
+package firestore
+
+import (
+	"fmt"
+	"slices"
+
+	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// entriesPerRead is how many index entries an aggregation counts for one read.
+const entriesPerRead = 1000
+
+// RunAggregationQuery counts, sums or averages over the documents that a query
+// selects.
+func (s *Server) RunAggregationQuery(req *pb.RunAggregationQueryRequest, stream pb.Firestore_RunAggregationQueryServer) error {
+	if req.GetExplainOptions() != nil {
+		return unimplemented("RunAggregationQueryRequest.explain_options")
+	}
+	in := req.GetStructuredAggregationQuery()
+	if in.GetStructuredQuery() == nil || len(in.GetAggregations()) == 0 {
+		return status.Error(codes.InvalidArgument, "An aggregation needs a query and at least one aggregation.")
+	}
+	q, err := s.compile(req.GetParent(), in.GetStructuredQuery())
+	if err != nil {
+		return err
+	}
+	rd, err := s.reading(q.database, req.GetTransaction(), req.GetNewTransaction(), req.GetReadTime())
+	if err != nil {
+		return err
+	}
+	if rd.began != nil {
+		if err := stream.Send(&pb.RunAggregationQueryResponse{Transaction: rd.began}); err != nil {
+			return err
+		}
+	}
+	records, at, err := s.results(stream.Context(), q, rd)
+	if err != nil {
+		return err
+	}
+	if records, err = aggregated(in.GetAggregations(), records); err != nil {
+		return err
+	}
+	s.billing.read(q.collection, max(1, (len(records)+entriesPerRead-1)/entriesPerRead))
+	fields := map[string]*pb.Value{}
+	for i, a := range in.GetAggregations() {
+		alias := a.GetAlias()
+		if alias == "" {
+			alias = fmt.Sprintf("field_%d", i+1)
+		}
+		if fields[alias] != nil {
+			return status.Errorf(codes.InvalidArgument, "Aggregation alias %q is used twice.", clip(alias))
+		}
+		if fields[alias], err = aggregate(a, records); err != nil {
+			return err
+		}
+	}
+	return stream.Send(&pb.RunAggregationQueryResponse{
+		Result:   &pb.AggregationResult{AggregateFields: fields},
+		ReadTime: at.proto(),
+	})
+}
+
+// aggregated leaves the documents that have every field that is summed or
+// averaged: all aggregations of a query are over the same documents.
+func aggregated(as []*pb.StructuredAggregationQuery_Aggregation, records []*record) ([]*record, error) {
+	var paths []fieldPath
+	for _, a := range as {
+		for _, field := range []string{a.GetSum().GetField().GetFieldPath(), a.GetAvg().GetField().GetFieldPath()} {
+			if field == "" {
+				continue
+			}
+			path, err := parseFieldPath(field)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		return records, nil
+	}
+	var d reader
+	return slices.DeleteFunc(records, func(r *record) bool {
+		d.reset(r)
+		return slices.ContainsFunc(paths, func(p fieldPath) bool { return d.get(p) == nil })
+	}), nil
+}
+
+func aggregate(a *pb.StructuredAggregationQuery_Aggregation, records []*record) (*pb.Value, error) {
+	switch op := a.GetOperator().(type) {
+	case *pb.StructuredAggregationQuery_Aggregation_Count_:
+		n := int64(len(records))
+		if upTo := op.Count.GetUpTo(); upTo != nil {
+			if upTo.GetValue() <= 0 {
+				return nil, status.Error(codes.InvalidArgument, "up_to must be positive.")
+			}
+			n = min(n, upTo.GetValue())
+		}
+		return integerValue(n), nil
+	case *pb.StructuredAggregationQuery_Aggregation_Sum_:
+		sum, _, err := sum(op.Sum.GetField().GetFieldPath(), records)
+		return sum, err
+	case *pb.StructuredAggregationQuery_Aggregation_Avg_:
+		sum, n, err := sum(op.Avg.GetField().GetFieldPath(), records)
+		if err != nil || n == 0 {
+			return nullValue, err
+		}
+		return &pb.Value{ValueType: &pb.Value_DoubleValue{DoubleValue: number(sum) / float64(n)}}, nil
+	}
+	return nil, status.Error(codes.InvalidArgument, "An aggregation must name its operator.")
+}
+
+// sum adds the numbers among a field's values, and counts them.
+func sum(field string, records []*record) (total *pb.Value, n int, err error) {
+	path, err := parseFieldPath(field)
+	if err != nil {
+		return nil, 0, err
+	}
+	total = integerValue(0)
+	var d reader
+	for _, r := range records {
+		d.reset(r)
+		if v := d.get(path); isNumber(v) {
+			total = addWide(total, v)
+			n++
+		}
+	}
+	return total, n, nil
+}
+
+// addWide is add, except that integers that overflow become a double.
+func addWide(a, b *pb.Value) *pb.Value {
+	sum := add(a, b)
+	if want := number(a) + number(b); want >= 1<<63 || want < -1<<63 {
+		return &pb.Value{ValueType: &pb.Value_DoubleValue{DoubleValue: want}}
+	}
+	return sum
+}
+
+func integerValue(n int64) *pb.Value {
+	return &pb.Value{ValueType: &pb.Value_IntegerValue{IntegerValue: n}}
+}
