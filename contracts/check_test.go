@@ -45,8 +45,11 @@ func TestCheck(t *testing.T) {
 		{"aggregate over the ordering key's limit", "", keyed(long, 7), fmt.Sprintf("aggregateId is 1025 bytes long, want 1024 at most; idempotencyKey is %d bytes long, want 1024 at most", 1025+len(id)+3)},
 		{"aggregate not UTF-8", "", keyed("\xff", 7), "aggregateId is not valid UTF-8; idempotencyKey is not valid UTF-8"},
 		{"empty trace", "", map[string]any{"traceId": ""}, "traceId is empty"},
-		{"long trace, traceparent and producer", "", map[string]any{"traceId": long, "traceparent": long, "producer": long},
-			"traceId is 1025 bytes long, want 1024 at most; traceparent is 1025 bytes long, want 1024 at most; producer is 1025 bytes long, want 1024 at most"},
+		{
+			"long trace, traceparent and producer", "",
+			map[string]any{"traceId": long, "traceparent": long, "producer": long},
+			"traceId is 1025 bytes long, want 1024 at most; traceparent is 1025 bytes long, want 1024 at most; producer is 1025 bytes long, want 1024 at most",
+		},
 		{"malformed traceparent is passed on", "", map[string]any{"traceparent": "ff-0-0-0"}, ""},
 		{"undeclared event type", "", map[string]any{"eventType": "Surprise"}, `eventType is "Surprise", which accOutbox does not declare`},
 		{"pattern in the record", "schedOutbox", map[string]any{"eventType": "Compensating*", "lane": "STANDARD_LANE"}, ""},
@@ -66,11 +69,16 @@ func TestCheck(t *testing.T) {
 		{"value of no JSON type", "", payload(make(chan int)), "payload.x is a chan int, which JSON cannot carry"},
 		{"deepest payload", "", payload(deep), ""},
 		{"payload too deep", "", payload([]any{deep}), "payload.x" + strings.Repeat("[0]", MaxPayloadDepth) + " lies deeper than 20 levels"},
-		{"payload that its schema refuses", "", map[string]any{"payload": map[string]any{"accountId": int64(7), "amount": "ten", "currency": nil}},
-			"payload.accountId is a number, want a string; payload.amount does not match ^-?[0-9]+([.][0-9]+)?$; payload.currency is null, want a string"},
+		{
+			"payload that its schema refuses", "",
+			map[string]any{"payload": map[string]any{"accountId": int64(7), "amount": "ten", "currency": nil}},
+			"payload.accountId is a number, want a string; payload.amount does not match ^-?[0-9]+([.][0-9]+)?$; payload.currency is null, want a string",
+		},
 		{"empty payload", "", map[string]any{"payload": map[string]any{}}, ""},
-		{"two faults of one field", "", with(keyed("\xff"+long, 7), "traceId", "\xff"),
-			fmt.Sprintf("aggregateId is 1026 bytes long, want 1024 at most; aggregateId is not valid UTF-8; idempotencyKey is %d bytes long, want 1024 at most; idempotencyKey is not valid UTF-8; traceId is not valid UTF-8", 1026+len(id)+3)},
+		{
+			"two faults of one field", "", with(keyed("\xff"+long, 7), "traceId", "\xff"),
+			fmt.Sprintf("aggregateId is 1026 bytes long, want 1024 at most; aggregateId is not valid UTF-8; idempotencyKey is %d bytes long, want 1024 at most; idempotencyKey is not valid UTF-8; traceId is not valid UTF-8", 1026+len(id)+3),
+		},
 		{"what was decoded comes first", "", map[string]any{"lane": "FAST", "status": gone}, `status is missing; lane is "FAST", want one of CRITICAL_LANE, STANDARD_LANE, BACKGROUND_LANE`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

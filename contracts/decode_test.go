@@ -75,10 +75,16 @@ func TestDecodeRecordFaults(t *testing.T) {
 		{"optional field mistyped", map[string]any{"traceparent": int64(0)}, "traceparent is an integer, want a string"},
 		{"malformed traceparent", map[string]any{"traceparent": "00-nonsense"}, ""},
 		{"relay's fields null", map[string]any{"attempts": nil, "lastError": nil, "nextAttemptAt": nil, "deliveredTargets": nil, "deliveredAt": nil, "expireAt": nil, "attemptErrors": nil}, ""},
-		{"relay's fields mistyped", map[string]any{"attempts": "1", "lastError": int64(1), "nextAttemptAt": "soon", "deliveredTargets": "A", "attemptErrors": int64(1), "deliveredAt": false, "expireAt": int64(1)},
-			"attempts is a string, want an integer; lastError is an integer, want a string; nextAttemptAt is a string, want a timestamp; deliveredTargets is a string, want an array; attemptErrors is an integer, want an array; deliveredAt is a boolean, want a timestamp; expireAt is an integer, want a timestamp"},
-		{"items of the relay's arrays mistyped", map[string]any{"deliveredTargets": []any{"A", int64(1), nil}, "attemptErrors": []any{"x", map[string]any{"attempt": "1"}}},
-			"deliveredTargets[1] is an integer, want a string; deliveredTargets[2] is null, want a string; attemptErrors[0] is a string, want a map; attemptErrors[1].attempt is a string, want an integer"},
+		{
+			"relay's fields mistyped",
+			map[string]any{"attempts": "1", "lastError": int64(1), "nextAttemptAt": "soon", "deliveredTargets": "A", "attemptErrors": int64(1), "deliveredAt": false, "expireAt": int64(1)},
+			"attempts is a string, want an integer; lastError is an integer, want a string; nextAttemptAt is a string, want a timestamp; deliveredTargets is a string, want an array; attemptErrors is an integer, want an array; deliveredAt is a boolean, want a timestamp; expireAt is an integer, want a timestamp",
+		},
+		{
+			"items of the relay's arrays mistyped",
+			map[string]any{"deliveredTargets": []any{"A", int64(1), nil}, "attemptErrors": []any{"x", map[string]any{"attempt": "1"}}},
+			"deliveredTargets[1] is an integer, want a string; deliveredTargets[2] is null, want a string; attemptErrors[0] is a string, want a map; attemptErrors[1].attempt is a string, want an integer",
+		},
 		{"negative attempts", map[string]any{"attempts": int64(-1)}, "attempts is -1, want 0 or more"},
 		{"unknown Go type", map[string]any{"eventId": 7}, "eventId is a int, want a string"},
 	} {

@@ -13,15 +13,15 @@ const (
 func defaultLanes() map[Lane]LanePolicy {
 	return map[Lane]LanePolicy{
 		CriticalLane: {
-			SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 200, InFlight: 400,
+			SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 200, InFlight: 1000,
 			PublishDelay: 0, SettleLinger: 5 * time.Millisecond,
 		},
 		StandardLane: {
-			SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 200, InFlight: 400,
+			SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 200, InFlight: 1000,
 			PublishDelay: time.Millisecond, SettleLinger: 20 * time.Millisecond,
 		},
 		BackgroundLane: {
-			SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 400,
+			SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 1000,
 			PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond,
 		},
 	}

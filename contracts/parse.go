@@ -108,10 +108,10 @@ func (p *catalogParser) parseLanes(top *section) {
 			"sla", "workers", "run", "window", "inFlight", "publishDelay", "settleLinger")
 		p.cat.Lanes[l] = LanePolicy{
 			SLA:          s.duration("sla", def.SLA, time.Millisecond),
-			Workers:      int(s.integer("workers", int64(def.Workers), 1, 10_000)),
-			Run:          int(s.integer("run", int64(def.Run), 1, 100_000)),
-			Window:       int(s.integer("window", int64(def.Window), 1, 100_000)),
-			InFlight:     int(s.integer("inFlight", int64(def.InFlight), 1, 10_000_000)),
+			Workers:      int(s.integer("workers", int64(def.Workers), 10_000)),
+			Run:          int(s.integer("run", int64(def.Run), 100_000)),
+			Window:       int(s.integer("window", int64(def.Window), 100_000)),
+			InFlight:     int(s.integer("inFlight", int64(def.InFlight), 10_000_000)),
 			PublishDelay: s.duration("publishDelay", def.PublishDelay, 0),
 			SettleLinger: s.duration("settleLinger", def.SettleLinger, 0),
 		}
@@ -162,7 +162,7 @@ func (p *catalogParser) parseTarget(e yamlEntry) {
 func (p *catalogParser) parseRetry(top *section) {
 	s, def := p.r.open(top.get("retry"), "retry", "maxAttempts", "initial", "max", "multiplier"), p.cat.Retry
 	p.cat.Retry = RetryPolicy{
-		MaxAttempts: int(s.integer("maxAttempts", int64(def.MaxAttempts), 1, 1000)),
+		MaxAttempts: int(s.integer("maxAttempts", int64(def.MaxAttempts), 1000)),
 		Initial:     s.duration("initial", def.Initial, time.Millisecond),
 		Max:         s.duration("max", def.Max, time.Millisecond),
 		Multiplier:  s.number("multiplier", def.Multiplier, 1, 1000),

@@ -57,7 +57,7 @@ func (p *catalogParser) parseOutbox(i int, n *yaml.Node, every []declared) {
 		}
 	}
 	o.Retention = s.duration("retention", defaultRetention, time.Second)
-	o.Shards = int(s.integer("shards", 1, 1, maxShards))
+	o.Shards = int(s.integer("shards", 1, maxShards))
 	events := p.parseEvents(s, "events", s.require("events"), s.where)
 	p.join(s, o, events, every)
 	p.cat.Outboxes = append(p.cat.Outboxes, o)
@@ -172,7 +172,7 @@ func (p *catalogParser) parseVersion(s *section, eventType string) int64 {
 	if isPattern(eventType) && !s.has("version") {
 		return 0
 	}
-	return s.integer("version", 1, 1, math.MaxInt64)
+	return s.integer("version", 1, math.MaxInt64)
 }
 
 func (p *catalogParser) parseTargetNames(s *section) []string {

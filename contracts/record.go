@@ -1,6 +1,9 @@
 package contracts
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Record is one outbox document, decoded. The names of its fields in Firestore
 // are in the Field constants.
@@ -41,12 +44,7 @@ func (r *Record) Path() string { return r.Outbox + "/" + r.ID }
 
 // HasTarget reports whether target already acknowledged the record.
 func (r *Record) HasTarget(target string) bool {
-	for _, t := range r.DeliveredTargets {
-		if t == target {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.DeliveredTargets, target)
 }
 
 // Names of a record's fields in Firestore.

@@ -91,9 +91,15 @@ func fieldValues() map[string][]any {
 		FieldDeliveredAt:      timestamp,
 		FieldExpireAt:         timestamp,
 		FieldAttemptErrors: append([]any{
-			"A", int64(7), []any{"A"}, []any{nil}, []any{map[string]any{}},
+			"A", int64(7),
+			[]any{"A"},
+			[]any{nil},
+			[]any{map[string]any{}},
 			[]any{map[string]any{"time": "2026-02-19T12:00:00Z", "attempt": int64(1), "target": "A", "code": "C", "message": nil}},
-			[]any{map[string]any{"time": "soon"}}, []any{map[string]any{"attempt": "1"}}, []any{map[string]any{"attempt": int64(-1)}}, []any{map[string]any{"target": int64(1)}},
+			[]any{map[string]any{"time": "soon"}},
+			[]any{map[string]any{"attempt": "1"}},
+			[]any{map[string]any{"attempt": int64(-1)}},
+			[]any{map[string]any{"target": int64(1)}},
 		}, anything...),
 		"anotherField": text,
 	}

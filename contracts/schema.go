@@ -39,7 +39,7 @@ func (s *schemaSet) Load(url string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read from
 	doc, err := jsonschema.UnmarshalJSON(io.LimitReader(f, maxCatalogBytes))
 	if err != nil {
 		return nil, fmt.Errorf("read JSON: %w", err)

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ func schemaFaults(schema *jsonschema.Schema, payload any) Faults {
 	if err == nil {
 		return nil
 	}
-	invalid, ok := err.(*jsonschema.ValidationError)
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
 		return Faults{{FieldPayload, "cannot be checked against its schema"}}
 	}

@@ -185,8 +185,9 @@ func (s *section) durationOf(key string, n *yaml.Node, least time.Duration) time
 	return d
 }
 
-// integer reads key as an integer from least to most; def when it is absent.
-func (s *section) integer(key string, def, least, most int64) int64 {
+// integer reads key as an integer from 1 to most; def when it is absent.
+func (s *section) integer(key string, def, most int64) int64 {
+	const least = 1
 	n := s.get(key)
 	if n == nil {
 		return def

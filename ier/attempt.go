@@ -26,8 +26,10 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 	if target == nil {
 		// The catalog and the program disagree. That is no fault of the record,
 		// so it waits as in an outage.
-		err := &contracts.Failure{Kind: contracts.Outage, Code: codeNoTarget,
-			Err: fmt.Errorf("find target %s: not configured", l.target)}
+		err := &contracts.Failure{
+			Kind: contracts.Outage, Code: codeNoTarget,
+			Err: fmt.Errorf("find target %s: not configured", l.target),
+		}
 		r.record(run, l, r.cfg.Now(), fill(len(l.jobs), err))
 		return
 	}
@@ -65,14 +67,18 @@ func (r *Router) call(ctx context.Context, target Target, name string, parcels [
 			r.cfg.Log.Error("target panicked", zap.String("target", name),
 				zap.String("traceId", parcels[0].Record.TraceID),
 				zap.String("panic", boundMessage(fmt.Sprint(p))), zap.ByteString("stack", debug.Stack()))
-			errs = fill(len(parcels), &contracts.Failure{Kind: contracts.Attributable, Code: codePanic,
-				Err: fmt.Errorf("call target %s: panic: %v", name, p)})
+			errs = fill(len(parcels), &contracts.Failure{
+				Kind: contracts.Attributable, Code: codePanic,
+				Err: fmt.Errorf("call target %s: panic: %v", name, p),
+			})
 		}
 	}()
 	errs = target.Deliver(ctx, parcels)
 	if len(errs) != len(parcels) {
-		return fill(len(parcels), &contracts.Failure{Kind: contracts.Attributable, Code: codeNoAnswer,
-			Err: fmt.Errorf("call target %s: %d answers for %d records", name, len(errs), len(parcels))})
+		return fill(len(parcels), &contracts.Failure{
+			Kind: contracts.Attributable, Code: codeNoAnswer,
+			Err: fmt.Errorf("call target %s: %d answers for %d records", name, len(errs), len(parcels)),
+		})
 	}
 	return errs
 }

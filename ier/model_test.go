@@ -152,8 +152,10 @@ func playBreaker(steps []step) string {
 		}
 		return fill(len(parcels), answer)
 	})
-	r, err := New(Config{Targets: map[string]Target{"A": target},
-		Breaker: BreakerConfig{Consecutive: trip, MinCalls: 1 << 30, OpenFor: openFor}})
+	r, err := New(Config{
+		Targets: map[string]Target{"A": target},
+		Breaker: BreakerConfig{Consecutive: trip, MinCalls: 1 << 30, OpenFor: openFor},
+	})
 	if err != nil {
 		return err.Error()
 	}

@@ -38,8 +38,10 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			run:     []*Job{newJob(1, "A", "B")},
 			want: []Outcome{{
 				Acked: []string{"B"},
-				Failed: []TargetFailure{{Target: "A", Kind: contracts.Permanent, Code: "InvalidArgument",
-					Message: "InvalidArgument: scripted", At: at}},
+				Failed: []TargetFailure{{
+					Target: "A", Kind: contracts.Permanent, Code: "InvalidArgument",
+					Message: "InvalidArgument: scripted", At: at,
+				}},
 			}},
 		},
 		{
@@ -48,8 +50,10 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			run:     []*Job{newJob(1, "A"), newJob(2, "A"), newJob(3, "A", "B")},
 			want: []Outcome{
 				{Acked: []string{"A"}},
-				{Failed: []TargetFailure{{Target: "A", Kind: contracts.Permanent, Code: "InvalidArgument",
-					Message: "InvalidArgument: scripted", At: at}}},
+				{Failed: []TargetFailure{{
+					Target: "A", Kind: contracts.Permanent, Code: "InvalidArgument",
+					Message: "InvalidArgument: scripted", At: at,
+				}}},
 				{Acked: []string{"B"}, Behind: []string{"A"}},
 			},
 		},
@@ -63,16 +67,20 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			name:    "an error that knows no kind is attributable",
 			targets: map[string]Target{"A": answers(errors.New("odd"))},
 			run:     []*Job{newJob(1, "A")},
-			want: []Outcome{{Failed: []TargetFailure{{Target: "A", Kind: contracts.Attributable, Code: "Unknown",
-				Message: "odd", At: at}}}},
+			want: []Outcome{{Failed: []TargetFailure{{
+				Target: "A", Kind: contracts.Attributable, Code: "Unknown",
+				Message: "odd", At: at,
+			}}}},
 		},
 		{
 			name:    "a target that panics fails the oldest record",
 			targets: map[string]Target{"A": targetFunc(func(context.Context, []Parcel) []error { panic("boom") })},
 			run:     []*Job{newJob(1, "A"), newJob(2, "A")},
 			want: []Outcome{
-				{Failed: []TargetFailure{{Target: "A", Kind: contracts.Attributable, Code: "Panic",
-					Message: "Panic: call target A: panic: boom", At: at}}},
+				{Failed: []TargetFailure{{
+					Target: "A", Kind: contracts.Attributable, Code: "Panic",
+					Message: "Panic: call target A: panic: boom", At: at,
+				}}},
 				{Behind: []string{"A"}},
 			},
 		},
@@ -81,8 +89,10 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			targets: map[string]Target{"A": answers(nil)},
 			run:     []*Job{newJob(1, "A"), newJob(2, "A")},
 			want: []Outcome{
-				{Failed: []TargetFailure{{Target: "A", Kind: contracts.Attributable, Code: "NoAnswer",
-					Message: "NoAnswer: call target A: 1 answers for 2 records", At: at}}},
+				{Failed: []TargetFailure{{
+					Target: "A", Kind: contracts.Attributable, Code: "NoAnswer",
+					Message: "NoAnswer: call target A: 1 answers for 2 records", At: at,
+				}}},
 				{Behind: []string{"A"}},
 			},
 		},
@@ -90,8 +100,10 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			name:    "a target that is not configured waits as in an outage",
 			targets: map[string]Target{"A": answers(nil)},
 			run:     []*Job{newJob(1, "Z")},
-			want: []Outcome{{Failed: []TargetFailure{{Target: "Z", Kind: contracts.Outage, Code: "NoTarget",
-				Message: "NoTarget: find target Z: not configured", At: at}}}},
+			want: []Outcome{{Failed: []TargetFailure{{
+				Target: "Z", Kind: contracts.Outage, Code: "NoTarget",
+				Message: "NoTarget: find target Z: not configured", At: at,
+			}}}},
 		},
 		{
 			name:    "a target named twice is served once",

@@ -113,12 +113,12 @@ func TestOlderTaskLeavesTheOldHeadItsWait(t *testing.T) {
 func TestWaitsEndInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript()
-		waits := map[string]time.Duration{"a/1": 9, "b/1": 3, "c/1": 6, "d/1": 3, "e/1": 1}
+		seconds := map[string]int{"a/1": 9, "b/1": 3, "c/1": 6, "d/1": 3, "e/1": 1}
 		s.verdict = func(id string, nth int) Verdict {
 			if nth > 1 {
 				return Verdict{}
 			}
-			return Verdict{Action: Retry, At: s.start.Add(waits[id] * time.Second)}
+			return Verdict{Action: Retry, At: s.start.Add(time.Duration(seconds[id]) * time.Second)}
 		}
 		p := setup(t, Config{Handler: s.handle, Policy: contracts.LanePolicy{SLA: time.Second, Workers: 1, Run: 1}})
 		submit(t, p, "a/1", "b/1", "c/1", "d/1", "e/1")

@@ -99,8 +99,10 @@ func checkSize(msg *contracts.Message) error {
 		size += len(name) + len(value) + perField
 	}
 	if size > maxMessageBytes {
-		return &contracts.Failure{Kind: contracts.Permanent, Code: codeTooLarge,
-			Err: fmt.Errorf("publish message: %d bytes, at most %d", size, int(maxMessageBytes))}
+		return &contracts.Failure{
+			Kind: contracts.Permanent, Code: codeTooLarge,
+			Err: fmt.Errorf("publish message: %d bytes, at most %d", size, int(maxMessageBytes)),
+		}
 	}
 	return nil
 }

@@ -163,8 +163,10 @@ func (p *publisher) await(ctx context.Context, results []*gpubsub.PublishResult)
 }
 
 func (p *publisher) undrainedFailure() *contracts.Failure {
-	return &contracts.Failure{Kind: contracts.Outage, Code: codeUndrained,
-		Err: fmt.Errorf("publish message: no answer within %v after the stop", p.timeout)}
+	return &contracts.Failure{
+		Kind: contracts.Outage, Code: codeUndrained,
+		Err: fmt.Errorf("publish message: no answer within %v after the stop", p.timeout),
+	}
 }
 
 // finishLate keeps the key until the last answer is there. Each request ends

@@ -28,8 +28,10 @@ func refuse(data string, code codes.Code) func(context.Context, *pubsubpb.Publis
 
 func TestOutageInTheMiddleKeepsTheOrder(t *testing.T) {
 	c := setup(t)
-	target := c.target(t, c.topic(t), Settings{MaxMessages: 10,
-		Lanes: map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: 5 * time.Millisecond}}})
+	target := c.target(t, c.topic(t), Settings{
+		MaxMessages: 10,
+		Lanes:       map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: 5 * time.Millisecond}},
+	})
 	c.server.fail(refuse("key/11", codes.Unavailable))
 	errs := target.Deliver(t.Context(), parcels("key", 1, 30))
 	if diff := cmp.Diff([]string{"acked x10", "outage Unavailable", "behind x19"}, answers(errs)); diff != "" {
@@ -85,7 +87,8 @@ func TestOnePoisonMessageIsFound(t *testing.T) {
 func TestPoisonIsFoundInFewRequests(t *testing.T) {
 	c := setup(t)
 	target := c.target(t, c.topic(t), Settings{
-		Lanes: map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: 20 * time.Millisecond}}})
+		Lanes: map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: 20 * time.Millisecond}},
+	})
 	c.server.fail(refuse("key/100", codes.InvalidArgument))
 	target.Deliver(t.Context(), parcels("key", 1, 100))
 	if got := len(c.server.seen()); got > 20 {

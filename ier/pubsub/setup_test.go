@@ -2,6 +2,7 @@ package pubsub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -263,8 +264,10 @@ func parcels(key string, first, last int) []ier.Parcel {
 
 func parcel(key, data string) ier.Parcel {
 	rec := &contracts.Record{EventID: data, AggregateID: key, TraceID: "trace"}
-	return ier.Parcel{Record: rec, Lane: contracts.CriticalLane,
-		Message: contracts.NewMessage(rec, []byte(data), contracts.CriticalLane, "TARGET", "")}
+	return ier.Parcel{
+		Record: rec, Lane: contracts.CriticalLane,
+		Message: contracts.NewMessage(rec, []byte(data), contracts.CriticalLane, "TARGET", ""),
+	}
 }
 
 // numbers are the data of parcels(key, first, last).
@@ -298,7 +301,7 @@ func answer(err error) string {
 	switch {
 	case err == nil:
 		return "acked"
-	case err == ier.ErrBehind:
+	case errors.Is(err, ier.ErrBehind):
 		return "behind"
 	}
 	return contracts.KindOf(err).String() + " " + contracts.CodeOf(err)

@@ -225,16 +225,16 @@ func TestFlowControlBoundsWhatIsUnderWay(t *testing.T) {
 	c := setup(t)
 	target := c.target(t, c.topic(t), Settings{MaxOutstanding: 3})
 	var (
-		mu            sync.Mutex
-		underWay, max int
-		hang          = make(chan struct{})
-		arrived       = make(chan struct{}, 100)
+		mu             sync.Mutex
+		underWay, most int
+		hang           = make(chan struct{})
+		arrived        = make(chan struct{}, 100)
 	)
 	c.server.fail(func(context.Context, *pubsubpb.PublishRequest) error {
 		mu.Lock()
 		underWay++
-		if underWay > max {
-			max = underWay
+		if underWay > most {
+			most = underWay
 		}
 		mu.Unlock()
 		arrived <- struct{}{}
@@ -264,8 +264,8 @@ func TestFlowControlBoundsWhatIsUnderWay(t *testing.T) {
 	}
 	close(hang)
 	wg.Wait()
-	if max != 3 {
-		t.Errorf("%d messages were under way at once, want 3", max)
+	if most != 3 {
+		t.Errorf("%d messages were under way at once, want 3", most)
 	}
 	if errs := target.Deliver(t.Context(), parcels("late", 1, 2)); errs[0] != nil || errs[1] != nil {
 		t.Errorf("the key did not recover: %v", errs)

@@ -1,0 +1,27 @@
+package relay
+
+import (
+	"context"
+	"time"
+)
+
+// bounded is a Store whose reads end: a call that Firestore or the way there
+// swallows would otherwise hold up its reader for ever, and silently.
+type bounded struct {
+	Store
+	bound time.Duration // of one call
+}
+
+// Page implements Store.
+func (b bounded) Page(ctx context.Context, s Scan) ([]Doc, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.bound)
+	defer cancel()
+	return b.Store.Page(ctx, s)
+}
+
+// Count implements Store.
+func (b bounded) Count(ctx context.Context, s Scan) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.bound)
+	defer cancel()
+	return b.Store.Count(ctx, s)
+}

@@ -1,0 +1,210 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// write commits a batch. A refusal is narrowed down by halves to the document
+// that causes it, so that the others of the batch are settled all the same.
+func (s *settler) write(ctx context.Context, batch []*settlement) {
+	if s.exhume(ctx, batch) != nil {
+		return // ctx ended
+	}
+	at, err := s.commit(ctx, batch)
+	switch {
+	case err == nil:
+		for _, st := range batch {
+			s.committed(st, at)
+		}
+	case ctx.Err() != nil:
+		return
+	case len(batch) > 1:
+		s.write(ctx, batch[:len(batch)/2])
+		s.write(ctx, batch[len(batch)/2:])
+	default:
+		s.refused(ctx, batch[0], err)
+	}
+}
+
+// commit sends the batch until the server answered: with a commit time, or
+// with a refusal. Anything else is an outage, to be waited out.
+func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, error) {
+	delay := newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
+	for {
+		var writes []Write
+		for _, st := range batch {
+			writes = append(writes, st.writes()...)
+		}
+		began := s.now()
+		c, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
+		at, err := s.store.Commit(c, writes)
+		cancel()
+		s.metrics.commit(s.lane, len(batch), s.now().Sub(began), err)
+		if err == nil || isRefused(err) {
+			return at, err
+		}
+		if ctx.Err() != nil {
+			return time.Time{}, err
+		}
+		s.log.Warn("settle records, trying again", zap.Int("records", len(batch)), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
+		delay.sleep(ctx)
+		if ctx.Err() != nil {
+			return time.Time{}, ctx.Err()
+		}
+	}
+}
+
+func isRefused(err error) bool {
+	var ce CommitError
+	return errors.As(err, &ce) && ce.Refused()
+}
+
+// committed moves the record on after its settlement was written.
+func (s *settler) committed(st *settlement, at time.Time) {
+	e := st.entry
+	l := e.outbox.ledger
+	s.metrics.settled(e.outbox.spec.Name, st.kind)
+	l.mu.Lock()
+	e.updateTime = at
+	next := e.next
+	e.next = nil
+	e.writing = next != nil
+	l.mu.Unlock()
+	switch st.kind {
+	case settleDelivered, settleDead:
+		if at.IsZero() { // a commit of nothing but deletions, which carry no time
+			l.deleted(e)
+		} else {
+			l.remove(e, at)
+		}
+	case settleProgress:
+		e.feed.hasLeft(e, at)
+	}
+	if next != nil {
+		s.push(next)
+	}
+}
+
+// refused resolves a single settlement that the server refused: by what the
+// document says now. A commit that was applied though its answer was lost
+// shows here too, as a precondition that fails because of ourselves.
+func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
+	e := st.entry
+	l := e.outbox.ledger
+	log := s.log.With(zap.String("outbox", e.rec.Outbox), zap.String("record", e.rec.ID), zap.String("traceId", e.rec.TraceID),
+		zap.String("settlement", string(st.kind)), zap.String("reason", contracts.CodeOf(cause)))
+	doc, exists, err := s.reread(ctx, e)
+	if err != nil {
+		return // ctx ended
+	}
+	status := contracts.Status("")
+	if exists {
+		v, _ := doc.Fields()[contracts.FieldStatus].(string)
+		status = contracts.Status(v)
+	}
+	s.metrics.refusals.WithLabelValues(string(st.kind)).Inc()
+	switch {
+	case !exists && st.kind == settleDead && !st.dead.orphan:
+		log.Warn("record to be dead-lettered is gone from its outbox, keeping its dead letter alone")
+		st.dead.orphan = true
+		s.write(ctx, []*settlement{st})
+	case !exists:
+		log.Warn("record is gone from its outbox")
+		s.abandon(st, s.now())
+	case status == contracts.Delivered || status == contracts.Dead:
+		// Ours whose answer was lost, or another owner's: either way it is true.
+		log.Debug("record was settled before", zap.String("status", string(status)))
+		s.abandon(st, doc.UpdateTime)
+	case status == contracts.Held && st.kind != settleDelivered && st.kind != settleDead:
+		log.Debug("record was held meanwhile: its release brings it back")
+		s.abandon(st, doc.UpdateTime)
+	case !st.sent.IsZero() && !doc.UpdateTime.Equal(st.sent):
+		// Changed since it was read: the precondition was right to fail. What is
+		// to be written holds all the same.
+		log.Debug("record changed meanwhile, settling again")
+		l.setUpdateTime(e, doc.UpdateTime)
+		s.write(ctx, []*settlement{st})
+	case st.kind == settleDead && contracts.CodeOf(cause) == "AlreadyExists":
+		if err := st.dead.collided(ctx, s.store); err != nil {
+			log.Warn("read colliding dead letter", zap.Error(err))
+			if !sleep(ctx, s.tuning.ListenBackoff) {
+				return
+			}
+		}
+		s.write(ctx, []*settlement{st})
+	case st.kind == settleRetry && st.slim > 0:
+		log.Warn("retry does not fit into its document, keeping it in memory alone")
+		s.superseded(st)
+	case contracts.CodeOf(cause) == "InvalidArgument" && st.cutDown():
+		log.Warn("settlement refused, writing less of it", zap.Error(cause))
+		s.write(ctx, []*settlement{st})
+	default:
+		// Nothing that is known helps. Keep it, visible in the log and in
+		// relay_settle_refusals_total, and try again: it may be an index or a
+		// rule that an operator mends.
+		// Apart, since the rest of its batch and of its lane must not wait for it.
+		log.Error("settlement refused", zap.Error(cause))
+		s.commits.Go(func() {
+			if sleep(ctx, s.tuning.ListenBackoffMax) {
+				s.write(ctx, []*settlement{st})
+			}
+		})
+	}
+}
+
+// reread reads the record's document, through outages.
+func (s *settler) reread(ctx context.Context, e *entry) (Doc, bool, error) {
+	delay := newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
+	for {
+		c, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
+		doc, ok, err := s.store.Get(c, e.rec.Outbox, e.rec.ID)
+		cancel()
+		if err == nil {
+			return doc, ok, nil
+		}
+		if ctx.Err() != nil {
+			return Doc{}, false, ctx.Err()
+		}
+		s.log.Warn("read record again", zap.String("traceId", e.rec.TraceID), zap.Error(err))
+		delay.sleep(ctx)
+	}
+}
+
+// abandon ends a settlement that somebody else's write made pointless.
+func (s *settler) abandon(st *settlement, at time.Time) {
+	e := st.entry
+	l := e.outbox.ledger
+	if s.superseded(st) { // let the newer one find its own answer
+		return
+	}
+	switch st.kind {
+	case settleProgress:
+		e.feed.hasLeft(e, at)
+	case settleRetry:
+		l.end(e) // its lane lets go of it at its next turn
+	default:
+		l.remove(e, at)
+	}
+}
+
+// superseded ends a settlement that is not written, and reports whether a newer
+// one of its record is on its way now.
+func (s *settler) superseded(st *settlement) bool {
+	e := st.entry
+	l := e.outbox.ledger
+	l.mu.Lock()
+	next := e.next
+	e.next = nil
+	e.writing = next != nil
+	l.mu.Unlock()
+	if next != nil {
+		s.push(next)
+	}
+	return next != nil
+}

@@ -1,0 +1,208 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// deadLetter is the dead letter of a settlement.
+type deadLetter struct {
+	item    dlq.Item
+	size    int  // of the record in bytes, roughly
+	replace bool // the record was dead-lettered before: its dead letter is written anew
+	orphan  bool // the record's document is gone: the dead letter is all that is left
+}
+
+// bury settles e as dead: its dead letter and its status in one atomic commit.
+func (o *outbox) bury(e *entry, reason contracts.Reason, tier contracts.Tier) {
+	r := e.rec
+	now := o.now()
+	key := r.IdempotencyKey
+	if key == "" { // a record too broken to have one
+		key = r.Outbox + ":" + r.ID
+	}
+	item := dlq.Item{
+		ID: dlq.ID(key), Tier: tier, OriginalTier: tier, State: tier.FirstState(), Reason: reason,
+		Outbox: r.Outbox, RecordPath: r.Path(),
+		EventID: r.EventID, EventType: r.EventType, TraceID: r.TraceID, IdempotencyKey: r.IdempotencyKey,
+		AggregateID: r.AggregateID, AggregateVersion: r.AggregateVersion, Lane: e.lane,
+		Errors: r.AttemptErrors, Attempts: r.Attempts, DeadAt: now,
+	}
+	if e.route != nil {
+		item.PendingTargets = e.missing()
+	}
+	if tier == contracts.SafeAuto && len(o.catalog.Replay.Delays) > 0 {
+		item.NextReplayAt = now.Add(o.catalog.Replay.Delays[0])
+	}
+	o.metrics.deadLetters.WithLabelValues(r.Outbox, string(tier), string(reason)).Inc()
+	o.log.Warn("record dead-lettered", zap.String("record", r.ID), zap.String("deadLetter", item.ID), zap.String("traceId", r.TraceID),
+		zap.String("tier", string(tier)), zap.String("reason", string(reason)), zap.String("lastError", r.LastError))
+	d := &deadLetter{item: item}
+	if e.doc.Raw != nil {
+		d.copy(e.doc.Raw())
+	}
+	o.settle(e, &settlement{entry: e, kind: settleDead, dead: d, at: now, size: len(e.data) + d.size + 4096})
+}
+
+// copy takes in the record as it stood.
+func (d *deadLetter) copy(record map[string]any) {
+	d.item.Record, d.size = record, roughSize(record)
+}
+
+// trimAbove is the size of a record above which a dead letter goes without
+// its copy of the payload: the copy must fit into Firestore's 1 MiB together
+// with the dead letter's own fields.
+const trimAbove = 900 << 10
+
+func (d *deadLetter) writes(record Write, st *settlement) []Write {
+	r := st.entry.rec
+	item := d.item
+	if st.slim > 0 || d.size > trimAbove {
+		item.Record, item.RecordTrimmed = withoutPayload(item.Record), true
+	}
+	letter := Write{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpCreate, Fields: item.Fields()}
+	if d.replace {
+		letter.Op = OpSet
+	}
+	if d.orphan {
+		return []Write{letter}
+	}
+	record.Fields = map[string]any{contracts.FieldStatus: string(contracts.Dead)}
+	if st.slim == 0 {
+		record.Fields[contracts.FieldAttempts] = r.Attempts
+		record.Fields[contracts.FieldLastError] = r.LastError
+		record.Fields[contracts.FieldNextAttemptAt] = nil
+		if len(r.DeliveredTargets) > 0 {
+			record.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+		}
+	}
+	return []Write{letter, record}
+}
+
+// exhume completes the dead letters of a batch by the documents of their
+// records, which memory does not keep. One whose document is gone is left with
+// what memory has.
+func (s *settler) exhume(ctx context.Context, batch []*settlement) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(exhumations)
+	for _, st := range batch {
+		if st.kind != settleDead || st.dead.item.Record != nil {
+			continue
+		}
+		g.Go(func() error {
+			doc, exists, err := s.reread(ctx, st.entry)
+			switch {
+			case err != nil:
+				return err
+			case exists:
+				st.dead.copy(doc.Raw())
+			default:
+				st.dead.orphan = true
+				st.dead.copy(remains(st.entry))
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// exhumations is how many documents are read at once for a batch.
+const exhumations = 16
+
+// remains is the record as memory has it: what its producer wrote.
+func remains(e *entry) map[string]any {
+	fields := e.rec.ProducerFields()
+	var envelope struct {
+		Payload map[string]any `json:"payload"`
+	}
+	if err := json.Unmarshal(e.data, &envelope); err == nil {
+		fields[contracts.FieldPayload] = envelope.Payload
+	}
+	return fields
+}
+
+func withoutPayload(record map[string]any) map[string]any {
+	out := make(map[string]any, len(record))
+	for k, v := range record {
+		if k != contracts.FieldPayload {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// roughSize estimates the bytes that a value takes in a commit.
+func roughSize(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case []byte:
+		return len(v) + 2
+	case map[string]any:
+		for k, e := range v {
+			n += len(k) + 4 + roughSize(e)
+		}
+		return n
+	case []any:
+		for _, e := range v {
+			n += 2 + roughSize(e)
+		}
+		return n
+	}
+	return 12
+}
+
+// collided resolves a dead letter whose ID is taken: by an earlier death of
+// the same record, which is replaced, or by a record with the same key in
+// another place, beside which it gets an ID of its own.
+func (d *deadLetter) collided(ctx context.Context, st Store) error {
+	doc, exists, err := st.Get(ctx, contracts.CollectionDeadLetters, d.item.ID)
+	if err != nil || !exists {
+		return err
+	}
+	if path, _ := doc.Fields()["recordPath"].(string); path == d.item.RecordPath {
+		d.replace = true
+	} else {
+		d.item.ID = dlq.ID(d.item.ID + "~" + d.item.RecordPath)
+	}
+	return nil
+}
+
+// lastError is the text that lastError holds for a failure.
+func lastError(target, code, message string) string {
+	return clip(target + ": " + code + ": " + message)
+}
+
+// clip cuts a message to what SPEC allows, at a character's edge.
+func clip(s string) string {
+	if len(s) <= contracts.MaxErrorBytes {
+		return s
+	}
+	s = s[:contracts.MaxErrorBytes]
+	for len(s) > 0 && s[len(s)-1]&0xC0 == 0x80 {
+		s = s[:len(s)-1]
+	}
+	if len(s) > 0 && s[len(s)-1] >= 0xC0 {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// backoff is the wait before the next attempt after `attempts` failures:
+// exponential, with full jitter, so that records that failed together do not
+// come back together. share is uniform in [0,1).
+func backoff(p contracts.RetryPolicy, attempts int, share float64) time.Duration {
+	d := float64(p.Initial)
+	for range attempts - 1 {
+		d *= p.Multiplier
+	}
+	return time.Duration(min(d, float64(p.Max)) * share)
+}

@@ -1,0 +1,207 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/ier"
+	"outboxrelay/lanes"
+)
+
+// deliver is the handler of every lane: it hands a run of one aggregate's
+// records to the router and says of each what follows.
+func (r *Relay) deliver(ctx context.Context, run []*lanes.Task) []lanes.Verdict {
+	entries := make([]*entry, len(run))
+	verdicts := make([]lanes.Verdict, len(run))
+	jobs := make([]*ier.Job, 0, len(run))
+	gated := make([][]string, len(run))
+	for i, t := range run {
+		e := t.Work.(*entry)
+		entries[i] = e
+		e.outbox.ledger.rest(e, false)
+		if e.outbox.ledger.ended(e) {
+			continue
+		}
+		if e.wait.After(r.now()) { // was retrying when it was read: its wait goes on
+			entries = entries[:i+1]
+			break
+		}
+		var open []string
+		open, gated[i] = e.targets()
+		jobs = append(jobs, r.job(e, open))
+	}
+	outcomes := r.router.Deliver(ctx, jobs)
+	next := 0
+	for i, e := range entries {
+		switch {
+		case e.outbox.ledger.ended(e):
+			e.outbox.ledger.remove(e, time.Time{})
+			verdicts[i] = lanes.Verdict{Action: lanes.Drop}
+		case next == len(outcomes):
+			verdicts[i] = e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
+		default:
+			verdicts[i] = r.conclude(ctx, e, outcomes[next], gated[i])
+			next++
+		}
+	}
+	for i := len(entries); i < len(run); i++ {
+		verdicts[i] = lanes.Verdict{Action: lanes.Again}
+	}
+	return verdicts
+}
+
+func (r *Relay) job(e *entry, targets []string) *ier.Job {
+	waits := ier.Waits{Lane: e.task.Waited(), Backoff: e.task.BackedOff()}
+	if !e.rec.CreatedAt.IsZero() {
+		waits.Firestore = max(e.readAt.Sub(e.rec.CreatedAt), 0)
+	}
+	return &ier.Job{
+		Record: e.rec, Data: e.data, Lane: e.lane, Targets: targets, Attempt: e.rec.Attempts + 1, Waits: waits,
+	}
+}
+
+// targets splits what is missing into what may be delivered to now and what is
+// behind a gate.
+func (e *entry) targets() (open, gated []string) {
+	if e.feed == nil {
+		return e.missing(), nil
+	}
+	return e.feed.split(e)
+}
+
+// conclude judges one record's round of delivery.
+func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated []string) lanes.Verdict {
+	o := e.outbox
+	for _, t := range out.Acked {
+		e.rec.DeliveredTargets = append(e.rec.DeliveredTargets, t)
+		e.unsaved = true
+		if e.feed != nil {
+			e.feed.openHeld(t, e)
+		}
+	}
+	if len(e.missing()) == 0 {
+		o.settle(e, &settlement{entry: e, kind: settleDelivered, at: r.now(), size: 256})
+		return lanes.Verdict{Action: lanes.Done}
+	}
+	blocked := out.Blocked
+	var counted []ier.TargetFailure
+	permanent, outage := false, "" // outage: a target that failed without its breaker being open
+	for _, f := range out.Failed {
+		switch {
+		case ctx.Err() != nil:
+			outage = f.Target // cut by our own stop: says nothing
+		case f.Kind == contracts.Permanent:
+			permanent = true
+			counted = append(counted, f)
+		case f.Kind == contracts.Attributable:
+			counted = append(counted, f)
+		case r.router.Open(f.Target):
+			blocked = append(blocked, f.Target)
+		case e.outages >= o.tuning.OutageTolerance:
+			// The target answers others: it is this record after all.
+			counted = append(counted, f)
+		default:
+			outage = f.Target
+		}
+	}
+	switch {
+	case len(counted) > 0:
+		return r.failed(e, counted, permanent)
+	case outage != "":
+		e.outages++
+		return e.rest(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(backoff(outageRetry, e.outages, r.random())), On: outage})
+	case len(blocked)+len(gated) > 0:
+		e.outages = 0
+		return r.park(e, blocked, gated, out.Behind)
+	}
+	return lanes.Verdict{Action: lanes.Again} // behind an older record of its aggregate
+}
+
+// outageRetry spaces the tries of a record whose target failed in a way that
+// does not count, until the target's breaker opens or the target answers: soon,
+// as it costs the record nothing.
+var outageRetry = contracts.RetryPolicy{Initial: 200 * time.Millisecond, Max: 2 * time.Second, Multiplier: 2}
+
+// failed counts an attempt: the record is retried, or dead-lettered if this
+// was the last one.
+func (r *Relay) failed(e *entry, counted []ier.TargetFailure, permanent bool) lanes.Verdict {
+	o, rec := e.outbox, e.rec
+	e.outages = 0
+	rec.Attempts++
+	for _, f := range counted {
+		rec.LastError = lastError(f.Target, f.Code, f.Message)
+		rec.AttemptErrors = append(rec.AttemptErrors, contracts.AttemptError{
+			At: f.At, Attempt: rec.Attempts, Target: f.Target, Code: f.Code, Message: f.Message,
+		})
+	}
+	switch {
+	case permanent:
+		o.bury(e, contracts.PermanentFailure, e.tier)
+		return lanes.Verdict{Action: lanes.Drop}
+	case rec.Attempts >= o.catalog.Retry.MaxAttempts:
+		o.bury(e, contracts.AttemptsExhausted, e.tier)
+		return lanes.Verdict{Action: lanes.Drop}
+	}
+	at := r.now().Add(backoff(o.catalog.Retry, rec.Attempts, r.random()))
+	e.saved(contracts.Retrying)
+	o.settle(e, retrySettlement(e, at, r.now()))
+	return e.rest(lanes.Verdict{Action: lanes.Retry, At: at})
+}
+
+// park lets a record wait for targets that are down: as the one that probes
+// for them, or out of memory, in Firestore.
+func (r *Relay) park(e *entry, blocked, gated, behind []string) lanes.Verdict {
+	probe := lanes.Verdict{Action: lanes.Retry, At: r.now().Add(strayProbe)}
+	for _, t := range blocked {
+		if at := r.router.NextProbe(t); probe.On == "" || at.Before(probe.At) {
+			probe.At, probe.On = at, t
+		}
+	}
+	if e.feed == nil {
+		return probe
+	}
+	unsaved := e.unsaved || e.rec.Status == contracts.Retrying
+	switch e.feed.park(e, blocked, append(gated, behind...), unsaved) {
+	case parkHold:
+		return e.rest(probe)
+	case parkAgain:
+		return lanes.Verdict{Action: lanes.Again}
+	case parkRest:
+		return e.rest(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(rereadPause)})
+	case parkSave:
+		e.saved(contracts.Pending)
+		e.outbox.settle(e, &settlement{entry: e, kind: settleProgress, at: r.now(), size: 256})
+	}
+	return lanes.Verdict{Action: lanes.Drop}
+}
+
+// rereadPause is the wait of a record that the reader is about to read past
+// again: about the time of a page.
+const rereadPause = 20 * time.Millisecond
+
+// strayProbe is the wait of a stray record whose target is down: it stays in
+// memory, as no feed would bring it again.
+const strayProbe = 2 * time.Second
+
+// keepProgress writes which targets have a record that its lane gives back on
+// a stop, so that the next owner does not deliver it to them again.
+func (e *entry) keepProgress(now time.Time) {
+	if !e.unsaved || e.feed == nil || e.rec.Status == contracts.Retrying || !e.feed.leaves(e) {
+		return
+	}
+	e.saved(contracts.Pending)
+	e.outbox.settle(e, &settlement{entry: e, kind: settleProgress, at: now, size: 256})
+}
+
+// saved notes what the settlement under way makes true in Firestore.
+func (e *entry) saved(s contracts.Status) {
+	e.unsaved = false
+	e.rec.Status = s
+}
+
+// rest takes the record out of its feed's room while it waits.
+func (e *entry) rest(v lanes.Verdict) lanes.Verdict {
+	e.outbox.ledger.rest(e, true)
+	return v
+}

@@ -1,0 +1,64 @@
+package relay
+
+import (
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/lanes"
+)
+
+// entry is one record in memory, from its admission to the commit that
+// settles it. Between the two it is on exactly one way: in its lane (one
+// worker at a time), or leaving. Fields below the line are the ledger's.
+type entry struct {
+	outbox *outbox
+	feed   *feed // nil for a stray: found outside the feeds, never deferred
+	doc    Doc
+	rec    *contracts.Record
+	route  *contracts.EventRoute
+	lane   contracts.Lane   // the lane it runs in: the catalog's
+	tier   contracts.Tier   // of its dead letter
+	data   []byte           // its envelope; nil with faults
+	faults contracts.Faults // what breaks the contract
+	task   lanes.Task
+	readAt time.Time // when the relay first had it
+
+	outages int       // outage failures in a row that counted no attempt
+	unsaved bool      // deliveredTargets holds more than Firestore does
+	wait    time.Time // not to be delivered before; set for records that were retrying when read
+
+	// Guarded by the ledger.
+	stage      stage
+	generation int           // of its feed, when it was admitted
+	resting    bool          // waits for a retry
+	left       chan struct{} // closed when a leaving record has left
+	updateTime time.Time     // of the document, as last read or written
+	writing    bool          // a settlement of it is on its way
+	next       *settlement   // waits for that one
+}
+
+type stage int
+
+const (
+	stageLane     stage = iota // queued, in delivery or in backoff
+	stageSettling              // its end is being written
+	stageLeaving               // deferred with unsaved progress: it leaves memory once that is written
+	stageEnded                 // settled by somebody else while in its lane, which drops it
+)
+
+// missing lists the targets that have not acknowledged the record.
+func (e *entry) missing() []string {
+	var out []string
+	for _, t := range e.route.Targets {
+		if !e.rec.HasTarget(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (e *entry) position() Position { return e.doc.position() }
+
+// aggregateKey is the lanes' FIFO key: order is kept for each aggregate of an
+// outbox.
+func aggregateKey(outbox, aggregateID string) string { return outbox + "\x00" + aggregateID }

@@ -1,0 +1,196 @@
+package relay
+
+import (
+	"context"
+
+	"outboxrelay/contracts"
+)
+
+// feed is the ledger's page for one lane of an outbox: how far its records
+// have been read, and which were left in Firestore on purpose. All fields are
+// guarded by the ledger's lock.
+type feed struct {
+	ledger   *ledger
+	lane     contracts.Lane // of the query; a record may run in another, see contracts.Catalog.Check
+	capacity int            // records running at most
+	running  int
+	resting  int           // waiting for a retry
+	room     chan struct{} // a token when there may be room again
+
+	cursor     Position // every pending record up to here has been considered
+	reach      Position // ... or is being considered right now
+	live       bool     // a listener sees what comes: everything is within reach
+	generation int      // counts the rewinds
+	rewound    chan struct{}
+	gates      map[string]*gate
+	reopened   map[string]bool // targets whose records are being read again
+}
+
+// restingFactor bounds the records that wait for retries, as a multiple of a
+// feed's capacity. Beyond it the feed stops reading.
+const restingFactor = 4
+
+func newFeed(l *ledger, lane contracts.Lane, capacity int) *feed {
+	return &feed{
+		ledger: l, lane: lane, capacity: capacity,
+		room: make(chan struct{}, 1), rewound: make(chan struct{}, 1), gates: make(map[string]*gate),
+		reopened: make(map[string]bool),
+	}
+}
+
+// waitRoom blocks until the feed may take one more record.
+func (f *feed) waitRoom(ctx context.Context) error {
+	for {
+		f.ledger.mu.Lock()
+		ok := f.running < f.capacity && f.running+f.resting < restingFactor*f.capacity
+		f.ledger.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-f.room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// start returns where to read on, and the generation to which what is read
+// there belongs.
+func (f *feed) start() (Position, int) {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	return f.cursor, f.generation
+}
+
+// reading announces that records up to p are about to be admitted.
+func (f *feed) reading(p Position, generation int) bool {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	if f.generation != generation {
+		return false
+	}
+	if f.reach.before(p) {
+		f.reach = p
+	}
+	return true
+}
+
+// read records that everything up to p has been considered.
+func (f *feed) read(p Position, generation int) bool {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	if f.generation != generation {
+		return false
+	}
+	if f.cursor.before(p) {
+		f.cursor = p
+	}
+	return true
+}
+
+// setLive tells that a listener's window shows all that is pending, and that
+// all of it was considered. It reports false when the feed was rewound in the
+// meantime.
+func (f *feed) setLive(generation int) bool {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	if f.generation != generation {
+		return false
+	}
+	f.live = true
+	clear(f.reopened)
+	return true
+}
+
+// admission is what became of a record that a feed read.
+type admission int
+
+const (
+	admitted admission = iota // in memory, to be submitted to its lane
+	known                     // in memory before
+	deferred                  // left in Firestore behind a gate
+	outdated                  // the feed was rewound since this was read: read again from its cursor
+)
+
+// admit takes a record into memory, or leaves it behind a closed gate.
+func (f *feed) admit(e *entry, generation int) admission {
+	l := f.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.generation != generation {
+		return outdated
+	}
+	if _, ok := l.held[e.doc.ID]; ok {
+		return known
+	}
+	e.generation = generation
+	if len(e.faults) > 0 { // to be dead-lettered: nobody can hold it up
+		l.admitLocked(e)
+		return admitted
+	}
+	if g := f.gates[aggregateGate(e.task.Aggregate)]; g != nil {
+		g.leave(e)
+		return deferred
+	}
+	if e.route != nil {
+		if open, gated := f.splitLocked(e); len(open) == 0 && len(gated) > 0 {
+			for _, t := range gated {
+				f.gates[targetGate(t)].leave(e)
+			}
+			return deferred
+		}
+	}
+	l.admitLocked(e)
+	return admitted
+}
+
+// split divides e's missing targets into those that it may be delivered to now
+// and those behind a gate.
+func (f *feed) split(e *entry) (open, gated []string) {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	return f.splitLocked(e)
+}
+
+func (f *feed) splitLocked(e *entry) (open, gated []string) {
+	if len(f.gates) == 0 && len(f.reopened) == 0 {
+		return e.missing(), nil
+	}
+	for _, t := range e.missing() {
+		g := f.gates[targetGate(t)]
+		switch {
+		case g != nil && g.holder != e, g == nil && f.reopened[t] && f.aheadLocked(e):
+			gated = append(gated, t)
+		default:
+			open = append(open, t)
+		}
+	}
+	return open, gated
+}
+
+// aheadLocked reports whether e was read before the last rewind and the feed
+// has not come back to it: older records of its aggregate may still be on
+// their way, and it must not overtake them.
+func (f *feed) aheadLocked(e *entry) bool {
+	return !f.live && e.generation != f.generation && f.cursor.before(e.position())
+}
+
+// rewind sends the feed back so that it reads p again.
+func (f *feed) rewind(p Position) {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	f.rewindLocked(p)
+}
+
+func (f *feed) rewindLocked(p Position) {
+	// Before every document of that time: one commit's records share it.
+	p.ID = ""
+	if p.before(f.cursor) {
+		f.cursor = p
+	}
+	f.reach = f.cursor
+	f.live = false
+	f.generation++
+	signal(f.rewound)
+}

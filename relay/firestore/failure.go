@@ -1,0 +1,46 @@
+package firestore
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/relay"
+)
+
+// callError is a failed call. It answers contracts.CodeOf and
+// relay.CommitError.
+type callError struct {
+	verb string
+	code codes.Code
+	err  error
+}
+
+var _ relay.CommitError = (*callError)(nil)
+
+func failure(verb string, err error) error {
+	return &callError{verb: verb, code: status.Code(err), err: err}
+}
+
+func (e *callError) Error() string { return fmt.Sprintf("%s: %v", e.verb, e.err) }
+
+func (e *callError) Unwrap() error { return e.err }
+
+// FailureCode is the gRPC code's name.
+func (e *callError) FailureCode() string { return e.code.String() }
+
+// Code implements relay.CommitError.
+func (e *callError) Code() string { return e.code.String() }
+
+// Refused implements relay.CommitError: these codes judge what was sent, so
+// sending it again cannot help. All others speak of the moment, of access or
+// of the way there.
+func (e *callError) Refused() bool {
+	switch e.code {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,44 @@
+package firestore
+
+import (
+	"context"
+	"errors"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/api/iterator"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/relay"
+)
+
+// Watch implements relay.Store. Ending ctx is what frees the stream: the SDK's
+// Stop only half closes it.
+func (s *Store) Watch(ctx context.Context, sc relay.Scan) (relay.Stream, error) {
+	return &stream{it: query(s.watching, sc).Limit(sc.Limit).Snapshots(ctx), outbox: sc.Outbox}, nil
+}
+
+type stream struct {
+	it     *firestore.QuerySnapshotIterator
+	outbox string
+}
+
+// Next implements relay.Stream.
+func (s *stream) Next() (relay.Snapshot, error) {
+	snap, err := s.it.Next()
+	if errors.Is(err, iterator.Done) {
+		// Nobody called Stop: the SDK says Done when an open failed, and the
+		// server's code is lost.
+		err = status.Error(codes.Unavailable, "the stream could not be opened")
+	}
+	if err != nil {
+		return relay.Snapshot{}, failure("listen to "+s.outbox, err)
+	}
+	out := relay.Snapshot{Size: snap.Size, ReadTime: snap.ReadTime}
+	for _, c := range snap.Changes {
+		if c.Kind != firestore.DocumentRemoved {
+			out.Changed = append(out.Changed, document(c.Doc, snap.ReadTime))
+		}
+	}
+	return out, nil
+}

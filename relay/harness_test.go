@@ -1,0 +1,269 @@
+package relay_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	localpubsub "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/ier"
+	ierpubsub "outboxrelay/ier/pubsub"
+	"outboxrelay/relay"
+	relayfirestore "outboxrelay/relay/firestore"
+)
+
+// cloud is a Firestore and a Pub/Sub to test against: the embedded ones, or
+// Google's emulators.
+type cloud struct {
+	project   string
+	firestore string // HOST:PORT
+	pubsub    string
+	embedded  *localfirestore.Server // nil on Google's
+	broker    *localpubsub.Server    // nil on Google's
+}
+
+// newCloud starts the embedded cloud for one test.
+func newCloud(t *testing.T) *cloud {
+	t.Helper()
+	fs, err := localfirestore.Open(localfirestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { fs.Close() })
+	ps, err := localpubsub.Open(localpubsub.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ps.Close() })
+	c := &cloud{project: "p-" + uuid.NewString()[:8], embedded: fs, broker: ps}
+	if c.firestore, err = fs.Start("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	if c.pubsub, err = ps.Start("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// onGoogle returns Google's emulators, or skips the test where none run.
+func onGoogle(t *testing.T) *cloud {
+	t.Helper()
+	fs, ps := os.Getenv("OUTBOX_RELAY_GOOGLE_FIRESTORE"), os.Getenv("OUTBOX_RELAY_GOOGLE_PUBSUB")
+	if fs == "" || ps == "" {
+		t.Skip("Google's emulators are not running: see make test-emulators")
+	}
+	return &cloud{project: "p-" + uuid.NewString()[:8], firestore: fs, pubsub: ps}
+}
+
+func (c *cloud) client(t *testing.T) *firestore.Client {
+	t.Helper()
+	t.Setenv("FIRESTORE_EMULATOR_HOST", c.firestore)
+	client, err := firestore.NewClient(context.Background(), c.project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// fixture is a relay on a cloud, with a producer and consumers beside it.
+type fixture struct {
+	t       *testing.T
+	cloud   *cloud
+	catalog *contracts.Catalog
+	db      *firestore.Client
+	topics  *ierpubsub.Clients
+	log     *zap.Logger
+	tuning  relay.Tuning
+	inbox   *inbox
+	made    uint64   // records by record
+	latest  *running // what run started last
+
+	// What a test may set before run.
+	publish    ierpubsub.Settings
+	wrapStore  func(relay.Store) relay.Store
+	wrapTarget func(name string, target ier.Target) ier.Target
+}
+
+// setup makes topics and consumers. publish sees every call to Pub/Sub. The relay is started by run.
+func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixture {
+	t.Helper()
+	t.Setenv("PUBSUB_EMULATOR_HOST", c.pubsub)
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err = catalog.WithTopics(map[string]string{"CLAIMS_HANDLER": "ier-claims-handler"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{
+		t: t, cloud: c, catalog: catalog, db: c.client(t), log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
+		tuning: relay.Tuning{
+			CanaryInterval: 200 * time.Millisecond, SilenceBound: 5 * time.Second, SweepInterval: 30 * time.Second,
+			SweepAge: 2 * time.Second, ListenBackoff: 10 * time.Millisecond, ListenBackoffMax: 200 * time.Millisecond,
+		},
+	}
+	dial := option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(publish...))
+	if f.topics, err = ierpubsub.NewClients(t.Context(), c.project, dial); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.topics.Close() })
+	if err := ierpubsub.EnsureTopics(t.Context(), f.topics.Background(), catalog.Topics()); err != nil {
+		t.Fatal(err)
+	}
+	f.inbox = f.consume()
+	return f
+}
+
+// running is a relay that runs.
+type running struct {
+	f        *fixture
+	relay    *relay.Relay
+	router   *ier.Router
+	registry *prometheus.Registry
+	stop     func() // as SIGTERM does; waits for the end
+}
+
+// run starts a relay. It is stopped with the test at the latest.
+func (f *fixture) run() *running {
+	f.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	targets, err := ierpubsub.NewTargets(f.topics, f.catalog, f.publish)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	all := make(map[string]ier.Target)
+	for name, target := range targets {
+		all[name] = target
+		if f.wrapTarget != nil {
+			all[name] = f.wrapTarget(name, target)
+		}
+	}
+	router, err := ier.New(ier.Config{Targets: all, Catalog: f.catalog, Log: f.log, Breaker: ier.BreakerConfig{OpenFor: 100 * time.Millisecond}})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var store relay.Store = relayfirestore.New(f.cloud.client(f.t), f.cloud.client(f.t))
+	if f.wrapStore != nil {
+		store = f.wrapStore(store)
+	}
+	registry := prometheus.NewRegistry()
+	r, err := relay.New(relay.Config{
+		Catalog: f.catalog, Store: store, Router: router, Log: f.log, Registerer: registry, Tuning: f.tuning,
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			f.t.Errorf("relay ended with %v", err)
+		}
+		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		targets.Close(closing)
+	})
+	f.t.Cleanup(stop)
+	f.latest = &running{f: f, relay: r, router: router, registry: registry, stop: stop}
+	return f.latest
+}
+
+// count counts the records of all outboxes that have a status.
+func (f *fixture) count(status contracts.Status) int {
+	f.t.Helper()
+	n := 0
+	for _, o := range f.catalog.Outboxes {
+		docs, err := f.db.Collection(o.Name).Where("status", "==", string(status)).Select().Documents(f.t.Context()).GetAll()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for _, d := range docs {
+			if !strings.HasPrefix(d.Ref.ID, "!") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// total counts the records of all outboxes that have a status, on the server.
+func (f *fixture) total(status contracts.Status) int {
+	f.t.Helper()
+	n := 0
+	for _, o := range f.catalog.Outboxes {
+		q := f.db.Collection(o.Name).Where("status", "==", string(status))
+		res, err := q.NewAggregationQuery().WithCount("n").Get(f.t.Context())
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		n += int(res["n"].(*firestorepb.Value).GetIntegerValue())
+	}
+	return n
+}
+
+// deadLetters reads the dead-letter queue, by idempotency key.
+func (f *fixture) deadLetters() map[string]map[string]any {
+	f.t.Helper()
+	docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(f.t.Context()).GetAll()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	out := make(map[string]map[string]any)
+	for _, d := range docs {
+		key, _ := d.Data()["idempotencyKey"].(string)
+		out[key] = d.Data()
+	}
+	return out
+}
+
+// without leaves out the records that were dead-lettered.
+func (f *fixture) without(records []*contracts.Record, dead map[string]map[string]any) []*contracts.Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r *contracts.Record) bool { return dead[r.IdempotencyKey] != nil })
+}
+
+// fields reads a document; nil when there is none.
+func (f *fixture) fields(path string) map[string]any {
+	snap, err := f.db.Doc(path).Get(f.t.Context())
+	if err != nil {
+		return nil
+	}
+	return snap.Data()
+}
+
+// eventually waits until cond holds.
+func (f *fixture) eventually(what string, cond func() bool) {
+	f.t.Helper()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			if f.latest != nil {
+				health, _ := json.Marshal(f.latest.relay.Health())
+				f.t.Logf("health: %s", health)
+			}
+			f.t.Fatalf("in vain waited until %s", what)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package relay
+
+import (
+	"sync"
+	"time"
+)
+
+// ledger knows what the relay holds of one outbox: which records are in
+// memory, which were settled a moment ago, and for each feed how far it has
+// read and what it left behind on purpose. It is pure bookkeeping under one
+// lock: no I/O, no clock.
+//
+// The rule that it keeps: a pending record that a feed has read past is in
+// memory, or settled, or behind a gate that remembers the oldest of its kind.
+// Opening a gate moves the feed back to there. So nothing is forgotten
+// whatever the backlog, and memory stays bounded.
+type ledger struct {
+	mu      sync.Mutex
+	held    map[string]*entry // by document ID
+	settled settledRing
+}
+
+// settledMemory is how many settlements a ledger remembers. It has to outlast
+// the time between a read on the server and the arrival of its result: at
+// 1,000 records a second, four seconds.
+const settledMemory = 4096
+
+func newLedger() *ledger {
+	return &ledger{held: make(map[string]*entry), settled: newSettledRing(settledMemory)}
+}
+
+// consideration is what to do with a document that was read.
+type consideration int
+
+const (
+	considerTake  consideration = iota // new: decode it, then admit it
+	considerKnown                      // in memory, or settled after this read
+	considerWait                       // in memory and about to leave: read again once it has
+)
+
+// consider judges a document before it is decoded. For considerWait, left is
+// closed when the record has left.
+func (l *ledger) consider(d Doc) (c consideration, left <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, ok := l.held[d.ID]; ok {
+		if e.stage == stageLeaving {
+			return considerWait, e.left
+		}
+		return considerKnown, nil
+	}
+	if s, ok := l.settled.records[d.ID]; ok && s.covers(d) {
+		return considerKnown, nil
+	}
+	return considerTake, nil
+}
+
+// admitStray takes a record into memory that no feed brought. It reports false
+// when it is in memory already.
+func (l *ledger) admitStray(e *entry) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.admitLocked(e)
+}
+
+func (l *ledger) admitLocked(e *entry) bool {
+	if _, ok := l.held[e.doc.ID]; ok {
+		return false
+	}
+	l.held[e.doc.ID] = e
+	e.updateTime = e.doc.UpdateTime
+	if e.feed != nil {
+		e.feed.running++
+	}
+	return true
+}
+
+// remove takes e out of memory. at is the server's time of the commit that
+// settled it; zero when nothing was written.
+func (l *ledger) remove(e *entry, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.removeLocked(e, at)
+}
+
+// deleted takes e out of memory after its document was deleted.
+func (l *ledger) deleted(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.removeLocked(e, time.Time{})
+	l.settled.add(e.doc.ID, settled{created: e.doc.CreateTime})
+}
+
+func (l *ledger) removeLocked(e *entry, at time.Time) {
+	if l.held[e.doc.ID] != e {
+		return
+	}
+	delete(l.held, e.doc.ID)
+	if !at.IsZero() {
+		l.settled.add(e.doc.ID, settled{at: at})
+	}
+	f := e.feed
+	if f == nil {
+		return
+	}
+	if e.resting {
+		e.resting = false
+		f.resting--
+	} else {
+		f.running--
+	}
+	for key, g := range f.gates {
+		if g.holder == e { // nobody would probe for the others
+			f.openLocked(key)
+		}
+	}
+	signal(f.room)
+}
+
+// rest moves e between the records that wait for a retry and those that run.
+// Resting ones do not fill their feed's room.
+func (l *ledger) rest(e *entry, resting bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.feed == nil || e.resting == resting || l.held[e.doc.ID] != e {
+		return
+	}
+	e.resting = resting
+	if resting {
+		e.feed.running--
+		e.feed.resting++
+		signal(e.feed.room)
+	} else {
+		e.feed.running++
+		e.feed.resting--
+	}
+}
+
+// knownUpdateTime returns the update time on which a write of e has to insist.
+func (l *ledger) knownUpdateTime(e *entry) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return e.updateTime
+}
+
+// setUpdateTime notes that e's document was changed by somebody else.
+func (l *ledger) setUpdateTime(e *entry, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.updateTime = at
+}
+
+// end tells e's lane to let go of it: somebody else settled it.
+func (l *ledger) end(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.stage = stageEnded
+}
+
+func (l *ledger) ended(e *entry) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return e.stage == stageEnded
+}
+
+// size returns how many records are in memory.
+func (l *ledger) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.held)
+}
+
+// settledRing remembers the last settlements.
+type settledRing struct {
+	records map[string]settled // by document ID
+	order   []string
+	next    int
+}
+
+// settled tells which reads of a document are older than its settlement.
+type settled struct {
+	at      time.Time // reads before this server time
+	created time.Time // reads of a document of that creation, which was deleted; zero: it still stands
+}
+
+func (s settled) covers(d Doc) bool {
+	return d.ReadTime.Before(s.at) || !s.created.IsZero() && d.CreateTime.Equal(s.created)
+}
+
+func newSettledRing(n int) settledRing {
+	return settledRing{records: make(map[string]settled), order: make([]string, n)}
+}
+
+func (r *settledRing) add(id string, s settled) {
+	if _, ok := r.records[id]; !ok {
+		delete(r.records, r.order[r.next])
+		r.order[r.next] = id
+		r.next = (r.next + 1) % len(r.order)
+	}
+	r.records[id] = s
+}
+
+// signal puts a token into a channel of capacity one, if there is none.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

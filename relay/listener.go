@@ -1,0 +1,183 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/contracts"
+)
+
+// listener is a supervised snapshot listener. Whatever ends its stream (an
+// error of any code, an open that failed, a panic in the SDK, silence) it opens
+// a new one with a fresh context after a backoff. What the streams tell is
+// collected until its reader takes it.
+type listener struct {
+	scan   Scan
+	store  Store
+	tuning Tuning
+	now    func() time.Time
+	log    *zap.Logger
+	state  *listenerState
+	ready  chan struct{} // a token when there is something to take
+
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	changed map[string]Doc
+	size    int
+	told    bool // a snapshot was there
+}
+
+var (
+	errSilent   = errors.New("canary not seen in time")
+	errPanic    = errors.New("listener panicked")
+	errRecycled = errors.New("listener is old enough")
+)
+
+func (o *outbox) startListener(ctx context.Context, scan Scan, log *zap.Logger) *listener {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &listener{
+		scan: scan, store: o.store, tuning: o.tuning, now: o.now, log: log, state: o.health.listener(scan),
+		ready: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}), changed: make(map[string]Doc),
+	}
+	go func() {
+		defer close(l.done)
+		l.supervise(ctx)
+	}()
+	return l
+}
+
+// stop ends the listener and waits for it.
+func (l *listener) stop() {
+	l.cancel()
+	<-l.done
+}
+
+// take returns what changed since the last take, and whether the window is
+// full, so that there may be more behind it.
+func (l *listener) take() (docs []Doc, full bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range l.changed {
+		docs = append(docs, d)
+	}
+	clear(l.changed)
+	return docs, l.size >= l.scan.Limit
+}
+
+// full reports whether the window is full now.
+func (l *listener) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size >= l.scan.Limit
+}
+
+func (l *listener) supervise(ctx context.Context) {
+	delay := newRetryDelay(l.tuning.ListenBackoff, l.tuning.ListenBackoffMax)
+	for {
+		began := l.now()
+		err := l.once(ctx)
+		if ctx.Err() != nil {
+			l.state.closed()
+			return
+		}
+		reason := endReason(err)
+		l.state.ended(reason)
+		if errors.Is(err, errRecycled) {
+			l.log.Debug("listener recycled")
+			continue
+		}
+		l.log.Warn("listener ended, rebuilding it", zap.String("reason", reason), zap.Error(err))
+		if l.now().Sub(began) > l.tuning.ListenBackoffMax {
+			delay.reset()
+		}
+		delay.sleep(ctx)
+	}
+}
+
+// endReason is the bounded word for why a stream ended.
+func endReason(err error) string {
+	switch {
+	case errors.Is(err, errSilent):
+		return "silent"
+	case errors.Is(err, errPanic):
+		return "panic"
+	case errors.Is(err, errRecycled):
+		return "recycled"
+	default:
+		return contracts.CodeOf(err)
+	}
+}
+
+// once opens one stream and reads it to its end.
+func (l *listener) once(ctx context.Context) error {
+	// A context of its own: ending it is the only way to free a stream.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	bird := newWatchdog(l)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return l.read(ctx, bird) })
+	g.Go(func() error { return bird.run(ctx) })
+	g.Go(func() error {
+		if sleep(ctx, l.tuning.RecycleAfter) {
+			return errRecycled
+		}
+		return ctx.Err()
+	})
+	return g.Wait()
+}
+
+func (l *listener) read(ctx context.Context, bird *watchdog) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.log.Error("listener panicked", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			err = fmt.Errorf("%w: %v", errPanic, p)
+		}
+	}()
+	stream, err := l.store.Watch(ctx, l.scan)
+	if err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		snap, err := stream.Next()
+		if err != nil {
+			return err
+		}
+		if first {
+			l.state.opened()
+		}
+		l.put(snap, bird)
+	}
+}
+
+func (l *listener) put(snap Snapshot, bird *watchdog) {
+	l.mu.Lock()
+	for _, d := range snap.Changed {
+		if isCanary(d.ID) {
+			bird.seen(d.Nonce)
+			continue
+		}
+		l.changed[d.ID] = d
+	}
+	// A window that fills hides what comes behind it, even if it was the canary
+	// that filled it; one that is full no more completes the commit that its
+	// edge cut through, even if nothing new is told.
+	turned := (snap.Size >= l.scan.Limit) != (l.size >= l.scan.Limit)
+	l.size = snap.Size
+	// The first snapshot counts even if it is empty: from it on the listener
+	// sees what comes.
+	wake := turned || len(l.changed) > 0 || !l.told
+	l.told = true
+	l.mu.Unlock()
+	if wake {
+		signal(l.ready)
+	}
+}

@@ -1,0 +1,35 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	retry "github.com/cenkalti/backoff/v4"
+)
+
+// retryDelay spaces the tries of something that is tried for ever: exponential,
+// with jitter.
+type retryDelay struct{ policy *retry.ExponentialBackOff }
+
+func newRetryDelay(initial, most time.Duration) *retryDelay {
+	return &retryDelay{policy: retry.NewExponentialBackOff(
+		retry.WithInitialInterval(initial), retry.WithMaxInterval(most), retry.WithMultiplier(2), retry.WithMaxElapsedTime(0),
+	)}
+}
+
+func (d *retryDelay) reset() { d.policy.Reset() }
+
+// sleep waits for the next delay, or until ctx ends.
+func (d *retryDelay) sleep(ctx context.Context) { sleep(ctx, d.policy.NextBackOff()) }
+
+// sleep waits for d. It reports false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

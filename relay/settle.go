@@ -1,0 +1,197 @@
+package relay
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// settlement is one record's next state on its way to Firestore. A newer
+// settlement of the same record replaces one that has not been sent.
+type settlement struct {
+	entry *entry
+	kind  settleKind
+	dead  *deadLetter // settleDead only
+	// at is the moment that the settlement tells of.
+	at time.Time
+	// What a retry says: a copy, since the record stays with its lane.
+	attempts    int
+	nextAttempt time.Time
+	lastError   string
+	errors      []contracts.AttemptError
+	targets     []string // those that acknowledged
+	// sent is the update time on which the writes were last conditioned.
+	sent time.Time
+	// size is the rough number of bytes that its writes carry.
+	size int
+	// slim is how often the writes were cut down because Firestore refused
+	// them as too large.
+	slim int
+}
+
+// settleKind is the bounded word for what a settlement says.
+type settleKind string
+
+const (
+	settleDelivered settleKind = "delivered" // every target acknowledged
+	settleRetry     settleKind = "retry"     // an attempt failed and was counted
+	settleProgress  settleKind = "progress"  // back to pending, with the targets that acknowledged; it leaves memory
+	settleDead      settleKind = "dead"      // dead letter and status, atomically
+)
+
+// settleKinds lists every kind, for metrics.
+func settleKinds() []settleKind {
+	return []settleKind{settleDelivered, settleRetry, settleProgress, settleDead}
+}
+
+// settler writes the settlements of one lane: in batches after a short linger,
+// several commits under way at once, a document that fails apart from its
+// batch. While Firestore is down it tries on; nothing is dropped.
+type settler struct {
+	lane    contracts.Lane
+	linger  time.Duration
+	store   Store
+	tuning  Tuning
+	now     func() time.Time
+	log     *zap.Logger
+	metrics *Metrics
+
+	mu       sync.Mutex
+	queue    []*settlement
+	draining bool
+	wake     chan struct{} // a token when the queue grew or draining began
+
+	commits sync.WaitGroup
+	slots   chan struct{}
+}
+
+func newSettler(lane contracts.Lane, linger time.Duration, st Store, t Tuning, now func() time.Time, log *zap.Logger, m *Metrics) *settler {
+	return &settler{
+		lane: lane, linger: linger, store: st, tuning: t, now: now, log: log, metrics: m,
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, t.Commits),
+	}
+}
+
+// settle takes a settlement. It never blocks: what is queued is bounded by the
+// records in memory.
+func (s *settler) settle(st *settlement) {
+	e := st.entry
+	l := e.outbox.ledger
+	l.mu.Lock()
+	if e.stage == stageLane && (st.kind == settleDelivered || st.kind == settleDead) {
+		e.stage = stageSettling
+	}
+	if e.writing {
+		e.next = st
+		l.mu.Unlock()
+		return
+	}
+	e.writing = true
+	l.mu.Unlock()
+	s.push(st)
+}
+
+func (s *settler) push(st *settlement) {
+	s.mu.Lock()
+	s.queue = append(s.queue, st)
+	s.mu.Unlock()
+	signal(s.wake)
+}
+
+// run writes until drain was called and everything is written, or ctx ends.
+func (s *settler) run(ctx context.Context) {
+	defer s.commits.Wait()
+	for {
+		batch := s.collect(ctx)
+		if batch == nil {
+			return
+		}
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		s.commits.Go(func() {
+			defer func() { <-s.slots; signal(s.wake) }()
+			s.write(ctx, batch)
+		})
+	}
+}
+
+// drain makes run end once everything is written, and no longer linger.
+func (s *settler) drain() {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	signal(s.wake)
+}
+
+// maxCommitBytes bounds a commit well under gRPC's 4 MiB and Firestore's 10.
+const maxCommitBytes = 3 << 20
+
+// collect waits for the next batch. It returns nil when there will be none.
+func (s *settler) collect(ctx context.Context) []*settlement {
+	lingered := s.linger == 0
+	for {
+		s.mu.Lock()
+		n, size := 0, 0
+		for n < len(s.queue) && n < s.tuning.CommitSize && (n == 0 || size+s.queue[n].size <= maxCommitBytes) {
+			size += s.queue[n].size
+			n++
+		}
+		full := n == s.tuning.CommitSize || n < len(s.queue)
+		if n > 0 && (full || lingered || s.draining) {
+			batch := append([]*settlement(nil), s.queue[:n]...)
+			s.queue = append(s.queue[:0], s.queue[n:]...)
+			s.mu.Unlock()
+			return batch
+		}
+		ended := n == 0 && s.draining && len(s.slots) == 0
+		s.mu.Unlock()
+		if ended {
+			return nil
+		}
+		if n > 0 {
+			lingered = true
+			s.pause(ctx)
+			continue
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pause lingers, or until the batch is full or draining begins.
+func (s *settler) pause(ctx context.Context) {
+	t := time.NewTimer(s.linger)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+			s.mu.Lock()
+			enough := s.draining || len(s.queue) >= s.tuning.CommitSize
+			s.mu.Unlock()
+			if enough {
+				return
+			}
+		}
+	}
+}
+
+// queued returns how many settlements wait for their commit.
+func (s *settler) queued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
+}

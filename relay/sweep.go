@@ -1,0 +1,214 @@
+package relay
+
+import (
+	"context"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// sweeper looks, slowly, for what no listener can see: records without a lane,
+// a createdAt or a known status, and records that a listener should have told
+// of and did not. Counting comes first, at one read for a thousand documents;
+// documents are read only where the counts disagree.
+type sweeper struct {
+	outbox   *outbox
+	oldest   map[*feed]Position // where the search for missed records goes on
+	pendings string             // document ID where the search among pending ones goes on
+	rest     int64              // sweeps until all documents are counted again
+}
+
+const (
+	// sweepPages bounds the pages that one search reads in one sweep; the next
+	// sweep goes on where it stopped.
+	sweepPages = 5
+	// countEvery makes counting all documents rarer as the collection grows: one
+	// sweep in 1 + documents/countEvery. Retained records cost nothing then.
+	countEvery = 10_000
+)
+
+func (o *outbox) sweepLoop(ctx context.Context) error {
+	s := &sweeper{outbox: o, oldest: make(map[*feed]Position)}
+	for sleep(ctx, o.tuning.SweepInterval) {
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+			o.metrics.sweepErrors.WithLabelValues(o.spec.Name).Inc()
+			o.log.Warn("sweep outbox", zap.Error(err))
+		}
+		o.health.swept(o.now())
+	}
+	return nil
+}
+
+// What a sweep finds, as metric labels.
+const (
+	foundMissed   = "missed"   // a listener should have told of it
+	foundUnplaced = "unplaced" // no lane or no createdAt
+	foundStatus   = "status"   // no status, or an unknown one
+)
+
+func sweepFinds() []string { return []string{foundMissed, foundUnplaced, foundStatus} }
+
+func (s *sweeper) sweep(ctx context.Context) error {
+	for _, f := range s.outbox.feeds {
+		if err := s.missed(ctx, f); err != nil {
+			return err
+		}
+	}
+	if err := s.unplaced(ctx); err != nil {
+		return err
+	}
+	for _, kind := range []ScanKind{ScanOddStatus, ScanNullStatus} {
+		page, err := s.outbox.store.Page(ctx, Scan{Outbox: s.outbox.spec.Name, Kind: kind, Limit: sweepPage})
+		if err != nil {
+			return err
+		}
+		s.take(foundStatus, page)
+	}
+	return s.statusless(ctx)
+}
+
+// missed looks through the oldest pending records of a lane for such as are
+// old and neither in memory nor behind a gate.
+func (s *sweeper) missed(ctx context.Context, f *feed) error {
+	o := s.outbox
+	after := s.oldest[f]
+	for range sweepPages {
+		page, err := o.store.Page(ctx, Scan{Outbox: o.spec.Name, Kind: ScanLane, Lane: f.lane, After: after, Limit: sweepPage})
+		if err != nil {
+			return err
+		}
+		for _, d := range page {
+			if isCanary(d.ID) || d.ReadTime.Sub(d.CreateTime) < o.tuning.SweepAge || d.ReadTime.Sub(d.UpdateTime) < o.tuning.SweepAge {
+				continue
+			}
+			if c, _ := o.ledger.consider(d); c != considerTake || !f.overlooked(o.newEntry(d, f)) {
+				continue
+			}
+			o.metrics.swept.WithLabelValues(o.spec.Name, foundMissed).Inc()
+			o.log.Warn("sweep found a record that its listener missed", zap.String("record", d.ID), zap.String("lane", string(f.lane)))
+			f.rewind(d.position())
+		}
+		if len(page) < sweepPage {
+			delete(s.oldest, f)
+			return nil
+		}
+		after = page[len(page)-1].position()
+		s.oldest[f] = after
+	}
+	return nil
+}
+
+// unplaced looks for pending records that no query of a listener matches.
+func (s *sweeper) unplaced(ctx context.Context) error {
+	o := s.outbox
+	all, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanUnordered})
+	if err != nil {
+		return err
+	}
+	visible, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanStrays, Lanes: o.spec.Lanes()})
+	if err != nil {
+		return err
+	}
+	for _, f := range o.feeds {
+		n, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanLane, Lane: f.lane})
+		if err != nil {
+			return err
+		}
+		visible += n
+	}
+	o.health.counted(all - canaries(o))
+	if all <= visible {
+		s.pendings = ""
+		return nil
+	}
+	scan := Scan{Outbox: o.spec.Name, Kind: ScanUnordered, AfterID: s.pendings, Limit: sweepPage}
+	return s.search(ctx, scan, foundUnplaced, &s.pendings, sweepPages, func(fields map[string]any) bool {
+		lane, _ := fields[contracts.FieldLane].(string)
+		_, placed := fields[contracts.FieldCreatedAt]
+		return lane == "" || !placed
+	})
+}
+
+// canaries is the number of canaries that stand among o's pending documents.
+func canaries(o *outbox) int64 { return int64(len(o.feeds) + 1) }
+
+// statusless looks for documents without any status.
+func (s *sweeper) statusless(ctx context.Context) error {
+	if s.rest > 0 {
+		s.rest--
+		return nil
+	}
+	o := s.outbox
+	for range 2 { // twice: documents that expire between the counts look the same
+		all, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanEverything})
+		if err != nil {
+			return err
+		}
+		with, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanWithStatus})
+		if err != nil {
+			return err
+		}
+		if all <= with {
+			s.rest = all / countEvery
+			return nil
+		}
+	}
+	var from string
+	scan := Scan{Outbox: o.spec.Name, Kind: ScanEverything, Limit: sweepPage}
+	return s.search(ctx, scan, foundStatus, &from, -1, func(fields map[string]any) bool {
+		_, has := fields[contracts.FieldStatus]
+		return !has
+	})
+}
+
+// search pages through a scan by document ID and takes what matches. It stops
+// after so many pages (negative: never) and leaves where to go on in next.
+func (s *sweeper) search(ctx context.Context, scan Scan, found string, next *string, pages int, match func(map[string]any) bool) error {
+	for ; pages != 0; pages-- {
+		page, err := s.outbox.store.Page(ctx, scan)
+		if err != nil {
+			return err
+		}
+		var hits []Doc
+		for _, d := range page {
+			if !isCanary(d.ID) && match(d.Fields()) {
+				hits = append(hits, d)
+			}
+		}
+		s.take(found, hits)
+		if len(page) < scan.Limit {
+			*next = ""
+			return nil
+		}
+		scan.AfterID = page[len(page)-1].ID
+		*next = scan.AfterID
+	}
+	return nil
+}
+
+func (s *sweeper) take(found string, docs []Doc) {
+	n := s.outbox.takeStrays(docs)
+	s.outbox.metrics.swept.WithLabelValues(s.outbox.spec.Name, found).Add(float64(n))
+	if n > 0 {
+		s.outbox.log.Warn("sweep found records that no listener can see", zap.Int("records", n), zap.String("found", found))
+	}
+}
+
+// overlooked reports whether e, which is not in memory, is not behind a gate
+// either although the feed has read past it.
+func (f *feed) overlooked(e *entry) bool {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	if !f.live && f.cursor.before(e.position()) {
+		return false // the pages will come to it
+	}
+	if len(e.faults) > 0 {
+		return true
+	}
+	if f.gates[aggregateGate(e.task.Aggregate)] != nil {
+		return false
+	}
+	open, _ := f.splitLocked(e)
+	return len(open) > 0
+}

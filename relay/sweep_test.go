@@ -1,0 +1,91 @@
+package relay_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/relay"
+)
+
+// hiding keeps one document from every listener.
+func hiding(store relay.Store, id string, hidden *atomic.Int64) relay.Store {
+	return &storeFunc{Store: store, watch: func(ctx context.Context, s relay.Scan) (relay.Stream, error) {
+		stream, err := store.Watch(ctx, s)
+		return &streamFunc{Stream: stream, see: func(snap relay.Snapshot) relay.Snapshot {
+			before := len(snap.Changed)
+			snap.Changed = slices.DeleteFunc(snap.Changed, func(d relay.Doc) bool { return d.ID == id })
+			hidden.Add(int64(before - len(snap.Changed)))
+			return snap
+		}}, err
+	}}
+}
+
+func TestSweepFindsWhatAListenerMissed(t *testing.T) {
+	t.Run("among others", func(t *testing.T) { sweepFinds(t, false) })
+	t.Run("in an idle lane", func(t *testing.T) { sweepFinds(t, true) })
+}
+
+func sweepFinds(t *testing.T, alone bool) {
+	f := setup(t, newCloud(t))
+	f.tuning.SweepInterval, f.tuning.SweepAge = 100*time.Millisecond, 1200*time.Millisecond
+	missed := f.record("wsOutbox", "TaskCompleted", "missed", 1)
+	var hidden atomic.Int64
+	f.wrapStore = func(store relay.Store) relay.Store { return hiding(store, missed.ID, &hidden) }
+	r := f.run()
+	r.alive()
+	var others []*contracts.Record
+	if !alone {
+		others = f.series("wsOutbox", "TaskCompleted", "others", 1, 20)
+	}
+	f.append(append(others, missed), 7)
+	if got, want := f.delivered(append(others, missed)), (judgement{}); got != want {
+		t.Errorf("got %+v, want every record once and in order", got)
+	}
+	if n := r.metric("relay_sweep_found_total", "outbox", "wsOutbox", "found", "missed"); hidden.Load() == 0 || n != 1 {
+		t.Errorf("hidden %d times and found %v times, want it found once", hidden.Load(), n)
+	}
+}
+
+// What stands behind gates is not missed, however old it is.
+func TestSweepLeavesAloneWhatWaitsForATarget(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.shrink(20, 10)
+	f.tuning.SweepInterval, f.tuning.SweepAge = 50*time.Millisecond, 501*time.Millisecond
+	var mended atomic.Bool
+	f.script(func(_ context.Context, target string, _ *contracts.Record) error {
+		if target == "FUNNEL" && !mended.Load() {
+			return failure(contracts.Outage, "Unavailable")
+		}
+		return nil
+	})
+	r := f.run()
+	records := f.records("wsOutbox", 100, 10)
+	records = slices.DeleteFunc(records, func(r *contracts.Record) bool { return r.EventType == "AuditEvent" })
+	f.append(records, 10)
+	f.eventually("they are left behind", func() bool { return f.breakerOpen(r, "FUNNEL") && r.inMemory() <= 1 })
+	var swept time.Time
+	for range 15 { // longer than that age
+		f.eventually("another sweep is done", func() bool {
+			at := r.outbox("wsOutbox").SweptAt
+			done := at != nil && at.After(swept)
+			if done {
+				swept = *at
+			}
+			return done
+		})
+	}
+	if n := r.metric("relay_sweep_found_total"); n > 0 {
+		t.Errorf("the sweep found %v records, want none", n)
+	}
+	if pending := r.outbox("wsOutbox").Pending; pending != int64(len(records)) {
+		t.Errorf("got %d pending records in health, want %d", pending, len(records))
+	}
+	mended.Store(true)
+	if got, want := f.delivered(records), (judgement{}); got != want {
+		t.Errorf("got %+v, want every record once and in order", got)
+	}
+}

@@ -1,0 +1,99 @@
+package relay
+
+import (
+	"slices"
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// writes renders the settlement. A mark of delivery carries no precondition,
+// because it is true whoever says it; everything else holds only for the
+// record as it was read or last written.
+func (st *settlement) writes() []Write {
+	e := st.entry
+	r := e.rec
+	base := e.outbox.ledger.knownUpdateTime(e)
+	st.sent = base
+	w := Write{Collection: r.Outbox, ID: r.ID, Op: OpUpdate, IfUnchangedSince: base}
+	switch st.kind {
+	case settleDelivered:
+		w.IfUnchangedSince = time.Time{}
+		if e.outbox.spec.OnDelivered == contracts.DeleteDelivered || st.slim > 1 {
+			w.Op = OpDelete
+			break
+		}
+		w.Fields = map[string]any{contracts.FieldStatus: string(contracts.Delivered)}
+		if st.slim == 0 {
+			w.Fields[contracts.FieldDeliveredAt] = st.at
+			w.Fields[contracts.FieldExpireAt] = st.at.Add(e.outbox.spec.Retention)
+			w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+			if r.Attempts > 0 {
+				w.Fields[contracts.FieldNextAttemptAt] = nil
+			}
+		}
+	case settleRetry:
+		w.Fields = map[string]any{
+			contracts.FieldStatus: string(contracts.Retrying), contracts.FieldAttempts: st.attempts,
+			contracts.FieldNextAttemptAt: st.nextAttempt,
+		}
+		if st.slim == 0 {
+			w.Fields[contracts.FieldLastError] = st.lastError
+			w.Fields[contracts.FieldAttemptErrors] = errorList(st.errors)
+			if len(st.targets) > 0 {
+				w.Fields[contracts.FieldDeliveredTargets] = st.targets
+			}
+		}
+	case settleProgress:
+		w.Fields = map[string]any{
+			contracts.FieldStatus: string(contracts.Pending), contracts.FieldNextAttemptAt: nil,
+		}
+		if st.slim == 0 {
+			w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+			if r.Attempts > 0 { // it may stand for a retry that was not written yet
+				w.Fields[contracts.FieldAttempts] = r.Attempts
+				w.Fields[contracts.FieldLastError] = r.LastError
+				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
+			}
+		}
+	case settleDead:
+		return st.dead.writes(w, st)
+	}
+	return []Write{w}
+}
+
+// cutDown makes the settlement smaller, for a document so close to Firestore's
+// 1 MiB that it refuses more. It reports false when nothing is left to cut.
+func (st *settlement) cutDown() bool {
+	st.slim++
+	switch st.kind {
+	case settleDelivered:
+		// Without its times; then the document goes, as its delivery is done, if
+		// it is its size that stands in the way.
+		return st.slim == 1 || st.slim == 2 && len(st.entry.data) > sizeable
+	case settleRetry, settleDead, settleProgress:
+		return st.slim <= 1
+	default:
+		return false
+	}
+}
+
+// sizeable is the envelope of a record that may fill Firestore's 1 MiB.
+const sizeable = 512 << 10
+
+func errorList(errs []contracts.AttemptError) []any {
+	out := make([]any, len(errs))
+	for i, e := range errs {
+		out[i] = dlq.ErrorFields(e)
+	}
+	return out
+}
+
+// retrySettlement says that e failed and is tried again at next.
+func retrySettlement(e *entry, next, now time.Time) *settlement {
+	return &settlement{
+		entry: e, kind: settleRetry, at: now, nextAttempt: next, attempts: e.rec.Attempts, lastError: e.rec.LastError,
+		errors: slices.Clone(e.rec.AttemptErrors), targets: slices.Clone(e.rec.DeliveredTargets), size: 4096,
+	}
+}
