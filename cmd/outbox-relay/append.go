@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// appendCmd appends records to an outbox.
+type appendCmd struct {
+	File string `arg:"" optional:"" help:"JSON lines to append, a record each; - reads standard input."`
+
+	Outbox     string `placeholder:"NAME" help:"Outbox of the samples, and of lines that name none."`
+	Samples    int    `placeholder:"N" help:"Append N sample records in place of a file."`
+	Aggregates int    `default:"10" placeholder:"K" help:"Aggregates that the samples belong to."`
+	Seed       uint64 `placeholder:"S" help:"Makes the samples the same again, so that a repeat appends nothing; without it they are new each time."`
+	SkipBad    bool   `help:"Append the good records although there are bad ones."`
+
+	projectFlags
+	catalogFlags
+}
+
+// Help is the long text of append --help.
+func (c *appendCmd) Help() string {
+	return `A line is a record as in Firestore: {"eventId": "...", "eventType": "...", "payload": {...}, ...}, with timestamps in RFC 3339, and "outbox" where --outbox does not name it. createdAt is set by Firestore and status to pending; both may be left out. A record's document ID is its idempotencyKey, so appending it twice is a no-op.
+
+Every record is checked before the first one is written. A bad one is named with its line and all its faults, and nothing is written unless --skip-bad is given.
+
+Exit codes: 0 all records are in their outbox; 1 Firestore failed, run the same again; 2 flags or catalog are wrong; 3 there were bad records (with --skip-bad the good ones are in).`
+}
+
+// Validate names flags that do not fit together.
+func (c *appendCmd) Validate() error {
+	switch {
+	case (c.Samples > 0) == (c.File != ""):
+		return errors.New("give either --samples N or a file of JSON lines (- for standard input)")
+	case c.Samples < 0:
+		return fmt.Errorf("--samples is %d, want more than 0", c.Samples)
+	case c.Samples > 0 && c.Outbox == "":
+		return errors.New("--samples needs --outbox")
+	case c.Aggregates < 1:
+		return fmt.Errorf("--aggregates is %d, want more than 0", c.Aggregates)
+	}
+	return nil
+}
+
+// appendable is a record that is ready to be written.
+type appendable struct {
+	outbox, id string
+	fields     map[string]any
+}
+
+// Run appends the records.
+func (c *appendCmd) Run(ctx context.Context, p process) error {
+	at, err := c.place(p.env)
+	if err != nil {
+		return err
+	}
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	if c.Outbox != "" && catalog.Outbox(c.Outbox) == nil {
+		return usageError("--outbox %s: the catalog does not declare it", c.Outbox)
+	}
+	records, refused, err := c.records(catalog, p)
+	if err != nil {
+		return err
+	}
+	var verdict error
+	if refused > 0 {
+		verdict = &exitError{exitRefused, fmt.Errorf("%d of %d records are bad", refused, refused+len(records))}
+		if !c.SkipBad {
+			return &exitError{exitRefused, fmt.Errorf("%w; nothing was written (--skip-bad writes the others)", verdict)}
+		}
+	}
+	client, err := at.dialFirestore(ctx)
+	if err != nil {
+		return err
+	}
+	written, repeated, err := writeRecords(ctx, client, records)
+	fmt.Fprintf(p.stdout, "appended %d records, %d were there already\n", written, repeated)
+	if err != nil {
+		err = fmt.Errorf("append records: %d of %d are in: %w", written+repeated, len(records), err)
+	}
+	return errors.Join(err, client.Close(), verdict)
+}
+
+// records makes the samples or reads the lines. It tells the bad ones on
+// stderr and returns how many they were.
+func (c *appendCmd) records(catalog *contracts.Catalog, p process) (good []appendable, refused int, err error) {
+	if c.Samples > 0 {
+		return c.samples(catalog), 0, nil
+	}
+	in, name := p.stdin, "standard input"
+	if c.File != "-" {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return nil, 0, usageError("read records: %w", err)
+		}
+		defer file.Close()
+		in, name = file, c.File
+	}
+	return readLines(in, name, c.Outbox, catalog, p.stderr)
+}
+
+// samples makes valid records, the aggregates in turn. Without a seed the
+// aggregates are new ones, as their versions start at 1.
+func (c *appendCmd) samples(catalog *contracts.Catalog) []appendable {
+	seed := c.Seed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	outbox, now := catalog.Outbox(c.Outbox), time.Now()
+	out := make([]appendable, c.Samples)
+	for i := range out {
+		aggregate := fmt.Sprintf("%s-%016x-%d", outbox.Name, seed, i%c.Aggregates)
+		rec := catalog.Sample(r, outbox, aggregate, int64(1+i/c.Aggregates), now)
+		out[i] = appendable{outbox.Name, rec.ID, rec.ProducerFields()}
+	}
+	return out
+}
+
+// refuse tells one bad record.
+func refuse(w io.Writer, name string, line int, why error) {
+	fmt.Fprintf(w, "%s:%d: %v\n", name, line, why)
+}

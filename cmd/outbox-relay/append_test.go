@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/contracts"
+)
+
+// line is a sound record of accOutbox as JSON, changed as a test likes.
+func line(t *testing.T, n int, change func(map[string]any)) string {
+	t.Helper()
+	eventID := fmt.Sprintf("0b0e5f3a-6d4c-4c5e-9f7b-%012d", n)
+	fields := map[string]any{
+		"eventId": eventID, "eventType": "WalletCredited", "aggregateId": "acc-1", "aggregateVersion": n,
+		"idempotencyKey": contracts.IdempotencyKey(eventID, "acc-1", int64(n)), "traceId": traceID,
+		"lane": "CRITICAL_LANE", "dlqTier": "REVIEW_REQUIRED", "occurredAt": "2026-01-02T03:04:05Z",
+		"payload": map[string]any{"amount": 5},
+	}
+	change(fields)
+	data, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func sound(map[string]any) {}
+
+// documents reads an outbox, by document ID.
+func documents(t *testing.T, client *firestore.Client, outbox string) map[string]map[string]any {
+	t.Helper()
+	snaps, err := client.Collection(outbox).Documents(t.Context()).GetAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for _, s := range snaps {
+		out[s.Ref.ID] = s.Data()
+	}
+	return out
+}
+
+func TestAppendSamples(t *testing.T) {
+	cloud := startCloud(t)
+	client, catalog := cloud.at.mustDialFirestore(t), testCatalog(t)
+	got := runProgram(t, cloud.env, "", "append", "--outbox", "schedOutbox", "--samples", "250", "--aggregates", "7")
+	want := result{stdout: "appended 250 records, 0 were there already\n"}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Fatalf("append (-want +got):\n%s", diff)
+	}
+	docs := documents(t, client, "schedOutbox")
+	if len(docs) != 250 {
+		t.Errorf("%d documents, want 250", len(docs))
+	}
+	aggregates := map[any]bool{}
+	for id, fields := range docs {
+		rec, faults := contracts.DecodeRecord("schedOutbox", id, fields)
+		if checked := catalog.Check(rec, faults); checked.Faults.Err() != nil {
+			t.Errorf("sample %s: %v", id, checked.Faults)
+		}
+		if id != contracts.DocumentID(rec.IdempotencyKey) {
+			t.Errorf("document ID %s is not the idempotency key %s", id, rec.IdempotencyKey)
+		}
+		aggregates[rec.AggregateID] = true
+	}
+	if len(aggregates) != 7 {
+		t.Errorf("%d aggregates, want 7", len(aggregates))
+	}
+}
+
+func TestAppendingASeedTwiceIsANoOp(t *testing.T) {
+	cloud := startCloud(t)
+	args := []string{"append", "--outbox", "accOutbox", "--seed", "1", "--samples"}
+	if got := runProgram(t, cloud.env, "", append(args, "5")...); got.stdout != "appended 5 records, 0 were there already\n" {
+		t.Errorf("first append: %+v", got)
+	}
+	if got := runProgram(t, cloud.env, "", append(args, "8")...); got.stdout != "appended 3 records, 5 were there already\n" {
+		t.Errorf("second append: %+v", got)
+	}
+}
+
+func TestAppendLines(t *testing.T) {
+	lines := line(t, 1, sound) + "\n\n" + line(t, 2, func(f map[string]any) {
+		f["outbox"], f["eventType"], f["lane"] = "wsOutbox", "WorkspaceRenamed", "STANDARD_LANE"
+	}) + "\n"
+	file := filepath.Join(t.TempDir(), "records.jsonl")
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ arg, stdin string }{
+		"from a file":         {file, ""},
+		"from standard input": {"-", lines},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := startCloud(t)
+			client := cloud.at.mustDialFirestore(t)
+			before := time.Now().Add(-time.Minute)
+			got := runProgram(t, cloud.env, tc.stdin, "append", "--outbox", "accOutbox", tc.arg)
+			if got.code != exitOK || got.stdout != "appended 2 records, 0 were there already\n" {
+				t.Fatalf("append: %+v", got)
+			}
+			if got := len(documents(t, client, "wsOutbox")); got != 1 {
+				t.Errorf("%d documents in the outbox that the line names, want 1", got)
+			}
+			for _, fields := range documents(t, client, "accOutbox") {
+				if at, ok := fields["createdAt"].(time.Time); !ok || at.Before(before) {
+					t.Errorf("createdAt is %v, want the server's time", fields["createdAt"])
+				}
+				delete(fields, "createdAt")
+				want := map[string]any{
+					"eventId": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001", "eventType": "WalletCredited", "aggregateId": "acc-1",
+					"aggregateVersion": int64(1), "idempotencyKey": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001:acc-1:1", "traceId": traceID,
+					"lane": "CRITICAL_LANE", "dlqTier": "REVIEW_REQUIRED", "occurredAt": time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+					"payload": map[string]any{"amount": int64(5)}, "status": "pending",
+				}
+				if diff := cmp.Diff(want, fields); diff != "" {
+					t.Errorf("document (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestAppendRefusesBadLines(t *testing.T) {
+	lines := strings.Join([]string{
+		line(t, 1, sound),
+		`{"eventId": `,
+		line(t, 3, func(f map[string]any) { delete(f, "traceId"); f["aggregateVersion"] = "three" }),
+		line(t, 4, func(f map[string]any) { f["status"] = "delivered"; f["attempts"] = 1 }),
+		line(t, 5, func(f map[string]any) { f["outbox"] = "noOutbox" }),
+		line(t, 6, func(f map[string]any) { f["outbox"] = 6 }),
+		line(t, 7, func(f map[string]any) { f["eventType"] = "Unheard" }),
+		line(t, 8, sound),
+	}, "\n")
+	wantStderr := []string{
+		"standard input:2: decode record:",
+		"standard input:3: ", "traceId is missing", "aggregateVersion is a string",
+		"standard input:4: status is not pending", "attempts is the relay's to write",
+		"standard input:5: ", "noOutbox",
+		"standard input:6: outbox is not a string",
+		"standard input:7: ", "eventType",
+		"6 of 8 records are bad",
+	}
+	for _, tc := range []struct {
+		name       string
+		flags      []string
+		wantStdout string
+		wantDocs   int
+		wantStderr string
+	}{
+		{"nothing is written", nil, "", 0, "nothing was written"},
+		{"the good ones are written", []string{"--skip-bad"}, "appended 2 records, 0 were there already\n", 2, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cloud := startCloud(t)
+			client := cloud.at.mustDialFirestore(t)
+			got := runProgram(t, cloud.env, lines, append([]string{"append", "--outbox", "accOutbox", "-"}, tc.flags...)...)
+			if got.code != exitRefused || got.stdout != tc.wantStdout {
+				t.Errorf("exit code %d, stdout %q; want %d, %q", got.code, got.stdout, exitRefused, tc.wantStdout)
+			}
+			for _, want := range append(wantStderr, tc.wantStderr) {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("%q is not in stderr:\n%s", want, got.stderr)
+				}
+			}
+			if docs := documents(t, client, "accOutbox"); len(docs) != tc.wantDocs {
+				t.Errorf("%d documents, want %d", len(docs), tc.wantDocs)
+			}
+		})
+	}
+}
+
+func TestAppendNeedsAnOutbox(t *testing.T) {
+	cloud := startCloud(t)
+	got := runProgram(t, cloud.env, line(t, 1, sound), "append", "-")
+	if got.code != exitRefused || !strings.Contains(got.stderr, "outbox is missing") {
+		t.Errorf("append: %+v", got)
+	}
+}
+
+// A wrong place for Pub/Sub must not matter: append does not use it.
+func TestAppendNeedsNoPubSub(t *testing.T) {
+	cloud := startCloud(t)
+	env := maps.Clone(cloud.env)
+	env[envPubSubHost] = "127.0.0.1:1"
+	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "1"); got.code != exitOK {
+		t.Errorf("append: %+v", got)
+	}
+}

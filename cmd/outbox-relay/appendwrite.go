@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/contracts"
+)
+
+// appendAtOnce is the number of records in one transaction. All of them get
+// the same createdAt; large transactions cost latency.
+const appendAtOnce = 100
+
+// writeRecords creates the documents of records, in their order. A document
+// that exists already is left as it is and counted as repeated. On an error the
+// counts say how far it came.
+func writeRecords(ctx context.Context, client *firestore.Client, records []appendable) (written, repeated int, err error) {
+	for chunk := range slices.Chunk(records, appendAtOnce) {
+		err := createAll(ctx, client, chunk)
+		if err == nil {
+			written += len(chunk)
+			continue
+		}
+		if status.Code(err) != codes.AlreadyExists {
+			return written, repeated, err
+		}
+		// Some are there: find out which, one by one.
+		for i := range chunk {
+			switch err := createAll(ctx, client, chunk[i:i+1]); {
+			case err == nil:
+				written++
+			case status.Code(err) == codes.AlreadyExists:
+				repeated++
+			default:
+				return written, repeated, err
+			}
+		}
+	}
+	return written, repeated, nil
+}
+
+func createAll(ctx context.Context, client *firestore.Client, records []appendable) error {
+	return client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		for _, r := range records {
+			r.fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
+			if err := tx.Create(client.Collection(r.outbox).Doc(r.id), r.fields); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"outboxrelay/contracts"
+)
+
+// catalogFlags choose the catalog.
+type catalogFlags struct {
+	Catalog string `env:"CATALOG" placeholder:"FILE" help:"Catalog file; without it the built-in default."`
+}
+
+// load reads the catalog. A fault in it is the caller's to mend, like a flag's.
+func (f catalogFlags) load() (*contracts.Catalog, error) { return loadCatalog(f.Catalog) }
+
+func loadCatalog(file string) (*contracts.Catalog, error) {
+	catalog, err := contracts.LoadCatalog(file)
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("load catalog: %w", err)}
+	}
+	return catalog, nil
+}
+
+// catalogCmd groups what can be asked of a catalog.
+type catalogCmd struct {
+	Validate catalogValidateCmd `cmd:"" help:"Check a catalog: every fault with its line, and warnings."`
+	Print    catalogPrintCmd    `cmd:"" help:"Print the catalog with all defaults filled in."`
+	Topics   catalogTopicsCmd   `cmd:"" help:"Print the Pub/Sub topics that the catalog needs, one a line."`
+	Indexes  catalogIndexesCmd  `cmd:"" help:"Print the Firestore indexes and TTL policies that the relay's queries need, as firestore.indexes.json."`
+}
+
+type catalogValidateCmd struct {
+	File string `arg:"" optional:"" help:"Catalog file; without it --catalog, or the built-in default."`
+	catalogFlags
+}
+
+func (c *catalogValidateCmd) Run(_ context.Context, p process) error {
+	file := c.Catalog
+	if c.File != "" {
+		file = c.File
+	}
+	catalog, err := loadCatalog(file)
+	if err != nil {
+		return err
+	}
+	for _, warning := range catalog.Warnings {
+		fmt.Fprintln(p.stderr, "warning:", warning)
+	}
+	events := 0
+	for _, outbox := range catalog.Outboxes {
+		events += len(outbox.Events)
+	}
+	_, err = fmt.Fprintf(p.stdout, "valid: %d outboxes, %d events, %d targets, %d topics, %d warnings\n",
+		len(catalog.Outboxes), events, len(catalog.Targets), len(catalog.Topics()), len(catalog.Warnings))
+	return err
+}
+
+type catalogPrintCmd struct{ catalogFlags }
+
+func (c *catalogPrintCmd) Run(_ context.Context, p process) error {
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	return catalog.Print(p.stdout)
+}
+
+type catalogTopicsCmd struct {
+	catalogFlags
+	standInFlags
+}
+
+func (c *catalogTopicsCmd) Run(_ context.Context, p process) error {
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	if catalog, err = c.apply(catalog); err != nil {
+		return err
+	}
+	for _, topic := range catalog.Topics() {
+		if _, err := fmt.Fprintln(p.stdout, topic); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type catalogIndexesCmd struct{ catalogFlags }
+
+func (c *catalogIndexesCmd) Run(_ context.Context, p process) error {
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(p.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(indexesOf(catalog))
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/relay"
+)
+
+func TestParseServe(t *testing.T) {
+	standIn := standInFlags{StandIn: []string{"CLAIMS_HANDLER=ier-claims-handler"}}
+	tuning := relay.DefaultTuning()
+	defaults := tuningFlags{
+		CanaryInterval: tuning.CanaryInterval, SilenceBound: tuning.SilenceBound, SweepInterval: tuning.SweepInterval,
+		SweepAge: tuning.SweepAge, StopBudget: tuning.StopBudget,
+	}
+	base := func(change func(*serveCmd)) *serveCmd {
+		c := &serveCmd{
+			Host: "0.0.0.0", Port: 8080, projectFlags: projectFlags{Database: "(default)"}, standInFlags: standIn,
+			tuningFlags: defaults, logFlags: logFlags{LogLevel: "info", LogFormat: "json"},
+		}
+		change(c)
+		return c
+	}
+	for _, tc := range []struct {
+		name string
+		args []string
+		env  map[string]string
+		want *serveCmd
+	}{
+		{"defaults", nil, nil, base(func(*serveCmd) {})},
+		{"from the environment", nil, map[string]string{
+			"HOST": "127.0.0.1", "PORT": "9", "GOOGLE_CLOUD_PROJECT": "p", "CATALOG": "c.yaml", "ENSURE_TOPICS": "true",
+			"LOG_LEVEL": "debug", "LOG_FORMAT": "console", "CANARY_INTERVAL": "1s", "STOP_BUDGET": "3s", "FIRESTORE_DATABASE": "d",
+		}, base(func(c *serveCmd) {
+			c.Host, c.Port, c.Project, c.Database, c.Catalog, c.EnsureTopics = "127.0.0.1", 9, "p", "d", "c.yaml", true
+			c.LogLevel, c.LogFormat, c.CanaryInterval, c.StopBudget = "debug", "console", time.Second, 3*time.Second
+		})},
+		{"a flag wins over the environment", []string{"--port", "1"}, map[string]string{"PORT": "2"}, base(func(c *serveCmd) { c.Port = 1 })},
+		{"an empty variable is not set", nil, map[string]string{"PORT": ""}, base(func(*serveCmd) {})},
+		{"stand-ins", []string{"--stand-in", "A=a,B=b"}, nil, base(func(c *serveCmd) { c.StandIn = []string{"A=a", "B=b"} })},
+		{"no stand-in", []string{"--stand-in="}, nil, base(func(c *serveCmd) { c.StandIn = []string{} })},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			got, err := parse(append([]string{"serve"}, tc.args...), fromMap(tc.env), &stdout, &stderr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(serveCmd{})); diff != "" {
+				t.Errorf("flags (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTuningDefaultsAreTheRelays(t *testing.T) {
+	got, err := parse([]string{"serve"}, fromMap(nil), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(relay.DefaultTuning(), got.(*serveCmd).tuning()); diff != "" {
+		t.Errorf("tuning (-relay +flags):\n%s", diff)
+	}
+}
+
+func TestParseIgnoresTheRealEnvironment(t *testing.T) {
+	t.Setenv("PORT", "1")
+	got, err := parse([]string{"serve"}, fromMap(nil), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if port := got.(*serveCmd).Port; port != 8080 {
+		t.Errorf("port %d was taken from the process's environment", port)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	project := map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}
+	for _, tc := range []struct {
+		name string
+		args []string
+		env  map[string]string
+		want string // in stderr
+	}{
+		{"no command", nil, nil, `expected one of "local"`},
+		{"a group of commands", []string{"catalog"}, nil, `expected one of "validate"`},
+		{"an unknown command", []string{"fly"}, nil, "unexpected argument fly"},
+		{"an unknown flag", []string{"serve", "--fly"}, nil, "unknown flag --fly"},
+		{"no project", []string{"serve"}, nil, "GOOGLE_CLOUD_PROJECT"},
+		{"a port out of range", []string{"serve", "--port", "70000"}, nil, "want 0 to 65535"},
+		{"a port that is no number", []string{"serve"}, map[string]string{"PORT": "http"}, "http"},
+		{"an unknown log level", []string{"serve", "--log-level", "loud"}, nil, "--log-level"},
+		{"an interval of zero", []string{"serve", "--sweep-interval", "0s"}, nil, "--sweep-interval is 0s"},
+		{"a malformed stand-in", []string{"serve", "--stand-in", "A"}, nil, "want TARGET=TOPIC"},
+		{"a handler without a stand-in", []string{"serve", "--stand-in="}, project, "target CLAIMS_HANDLER is a handler, and none is registered"},
+		{"a catalog that is not there", []string{"serve", "--catalog", "/nonexistent.yaml"}, project, "load catalog"},
+		{"an admin address on the network", []string{"cloud", "--admin", "0.0.0.0:1"}, nil, "loopback"},
+		{"an admin address without a port", []string{"cloud", "--admin", "127.0.0.1"}, nil, "want HOST:PORT"},
+		{"a console on the network", []string{"local", "--http", ":8080"}, nil, "loopback"},
+		{"records without samples", []string{"local", "--no-samples", "--records", "1"}, nil, "--no-samples"},
+		{"an outage of nothing", []string{"local", "--fault", "--fault-target", "NOBODY"}, nil, "NOBODY"},
+		{"neither samples nor a file", []string{"append"}, project, "either --samples N or a file"},
+		{"samples and a file", []string{"append", "--samples", "1", "-"}, project, "either --samples N or a file"},
+		{"samples without an outbox", []string{"append", "--samples", "1"}, project, "--outbox"},
+		{"an unknown outbox", []string{"append", "--samples", "1", "--outbox", "noOutbox"}, project, "noOutbox"},
+		{"a file that is not there", []string{"append", "/nonexistent.jsonl"}, project, "nonexistent.jsonl"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := runProgram(t, tc.env, "", tc.args...)
+			if got.code != exitUsage || !strings.Contains(got.stderr, tc.want) {
+				t.Errorf("exit code %d, stderr %q; want %d and %q", got.code, got.stderr, exitUsage, tc.want)
+			}
+		})
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want []string // in stdout
+	}{
+		{[]string{"--help"}, []string{"serve", "local", "cloud", "catalog", "append", "Exit codes"}},
+		{[]string{"serve", "--help"}, []string{"$GOOGLE_CLOUD_PROJECT", "$PORT", "/readyz"}},
+		{[]string{"append", "--help"}, []string{"Exit codes"}},
+		{[]string{"--version"}, []string{"outbox-relay"}},
+	} {
+		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
+			got := runProgram(t, nil, "", tc.args...)
+			if got.code != exitOK {
+				t.Errorf("exit code %d, stderr %q", got.code, got.stderr)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(got.stdout, want) {
+					t.Errorf("%q is not in the output:\n%s", want, got.stdout)
+				}
+			}
+		})
+	}
+}

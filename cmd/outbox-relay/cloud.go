@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/deploy/local"
+)
+
+// cloudCmd runs the embedded cloud alone, so that a relay beside it can be
+// killed and started again.
+type cloudCmd struct {
+	Firestore string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where Firestore listens; port 0: any free one."`
+	PubSub    string `name:"pubsub" default:"127.0.0.1:8085" placeholder:"HOST:PORT" help:"Where Pub/Sub listens; port 0: any free one."`
+	Admin     string `placeholder:"HOST:PORT" help:"Where the fault switches and the bill are served, on loopback alone; without it nowhere."`
+	DataDir   string `type:"path" placeholder:"DIR" help:"Keeps Firestore's documents; without it they are in memory."`
+
+	Project string `env:"GOOGLE_CLOUD_PROJECT" placeholder:"ID" help:"Project in which the catalog's topics exist from the start; without it there are none."`
+	catalogFlags
+	standInFlags
+	logFlags
+}
+
+// Help is the long text of cloud --help.
+func (c *cloudCmd) Help() string {
+	return `Prints one line for each part once it takes clients: FIRESTORE_EMULATOR_HOST=HOST:PORT, PUBSUB_EMULATOR_HOST=HOST:PORT, and ADMIN=HOST:PORT with --admin. Ends on SIGTERM or SIGINT.
+
+The admin address answers GET /billing, GET, POST and DELETE /firestore/faults and /pubsub/faults, GET /pubsub/counts.`
+}
+
+// Validate names what is wrong with the flags. It keeps the admin address, which asks for no authentication, off the
+// network.
+func (c *cloudCmd) Validate() error {
+	err := c.standInFlags.Validate()
+	if c.Admin != "" {
+		err = errors.Join(err, checkLoopback("--admin", c.Admin))
+	}
+	return err
+}
+
+func checkLoopback(flag, addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%s %q: want HOST:PORT", flag, addr)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%s %q asks for no authentication, so it must be a loopback address such as 127.0.0.1:0", flag, addr)
+	}
+	return nil
+}
+
+// Run serves until ctx ends.
+func (c *cloudCmd) Run(ctx context.Context, p process) (err error) {
+	log, err := newLogger(p.stderr, c.logFlags, c.Project)
+	if err != nil {
+		return err
+	}
+	opts := local.Options{Firestore: c.Firestore, PubSub: c.PubSub, DataDir: c.DataDir, Project: c.Project, Log: log}
+	if c.Project != "" {
+		catalog, err := c.load()
+		if err != nil {
+			return err
+		}
+		if catalog, err = c.apply(catalog); err != nil {
+			return err
+		}
+		opts.Topics = catalog.Topics()
+	}
+	cloud, err := local.Start(opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cloud.Close()) }()
+	for _, line := range cloud.Env() {
+		fmt.Fprintln(p.stdout, line)
+	}
+	if c.Admin == "" {
+		<-ctx.Done()
+		return nil
+	}
+	return c.serveAdmin(ctx, cloud.AdminHandler(), p, log)
+}
+
+// adminStop is how long the admin server's last answers may take.
+const adminStop = time.Second
+
+func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p process, log *zap.Logger) error {
+	lis, err := listen(c.Admin, "choose another with --admin")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stdout, "ADMIN="+lis.Addr().String())
+	srv := newHTTPServer(handler, log)
+	served := make(chan error, 1)
+	go func() { served <- serveHTTP(srv, lis) }() // ends with Shutdown
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStop)
+	defer cancel()
+	return errors.Join(shutHTTP(closing, srv), <-served)
+}

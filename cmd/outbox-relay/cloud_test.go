@@ -1,0 +1,159 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"cloud.google.com/go/firestore"
+	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"github.com/google/uuid"
+
+	"outboxrelay/contracts"
+	"outboxrelay/deploy/local"
+)
+
+const testProject = "test-project"
+
+// embedded is a cloud within the test, and the environment that leads to it.
+type embedded struct {
+	*local.Cloud
+	env map[string]string
+	at  place
+}
+
+func startCloud(t *testing.T) *embedded {
+	t.Helper()
+	catalog := testCatalog(t)
+	cloud, err := local.Start(local.Options{Project: testProject, Topics: catalog.Topics(), RequireIndex: indexesOf(catalog).require})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &embedded{
+		Cloud: cloud,
+		env: map[string]string{
+			"GOOGLE_CLOUD_PROJECT": testProject, envFirestoreHost: cloud.FirestoreAddr, envPubSubHost: cloud.PubSubAddr,
+		},
+		at: place{project: testProject, database: firestore.DefaultDatabaseID, firestore: cloud.FirestoreAddr, pubsub: cloud.PubSubAddr},
+	}
+}
+
+// Addresses of Google's emulators, which the end-to-end tests run on if both
+// are set.
+const (
+	googleFirestore = "OUTBOX_RELAY_GOOGLE_FIRESTORE"
+	googlePubSub    = "OUTBOX_RELAY_GOOGLE_PUBSUB"
+)
+
+// anyCloud is a place with nothing in it: a project of its own on Google's
+// emulators where those are given, else an embedded cloud.
+func anyCloud(t *testing.T) (place, map[string]string) {
+	t.Helper()
+	at := place{
+		project: "p-" + uuid.NewString()[:8], database: firestore.DefaultDatabaseID,
+		firestore: os.Getenv(googleFirestore), pubsub: os.Getenv(googlePubSub),
+	}
+	if at.firestore == "" || at.pubsub == "" {
+		cloud := startCloud(t)
+		return cloud.at, cloud.env
+	}
+	return at, map[string]string{"GOOGLE_CLOUD_PROJECT": at.project, envFirestoreHost: at.firestore, envPubSubHost: at.pubsub}
+}
+
+// testCatalog is the default catalog, as serve would run it.
+func testCatalog(t *testing.T) *contracts.Catalog {
+	t.Helper()
+	catalog, err := loadCatalog("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err = standInFlags{StandIn: []string{"CLAIMS_HANDLER=ier-claims-handler"}}.apply(catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return catalog
+}
+
+func (p place) mustDialFirestore(t *testing.T) *firestore.Client {
+	t.Helper()
+	client, err := p.dialFirestore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+func TestCloudAsAProcess(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{
+		"cloud", "--firestore", "127.0.0.1:0", "--pubsub", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+		"--data-dir", dir, "--project", testProject,
+	}
+	started := func() (*child, place, string) {
+		c := startChild(t, nil, args...)
+		return c, place{
+			project: testProject, database: firestore.DefaultDatabaseID,
+			firestore: c.stdout.find(t, `(?m)^FIRESTORE_EMULATOR_HOST=(\S+)$`),
+			pubsub:    c.stdout.find(t, `(?m)^PUBSUB_EMULATOR_HOST=(\S+)$`),
+		}, c.stdout.find(t, `(?m)^ADMIN=(\S+)$`)
+	}
+
+	c, at, admin := started()
+	if _, err := at.mustDialFirestore(t).Doc("accOutbox/a").Set(t.Context(), map[string]any{"n": 1}); err != nil {
+		t.Fatal(err)
+	}
+	topics, err := at.dialPubSub(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer topics.Close()
+	for _, topic := range testCatalog(t).Topics() {
+		if _, err := topics.TopicAdminClient.GetTopic(t.Context(), &pb.GetTopicRequest{Topic: "projects/" + testProject + "/topics/" + topic}); err != nil {
+			t.Errorf("topic %s: %v", topic, err)
+		}
+	}
+	for _, path := range []string{"/billing", "/pubsub/counts", "/firestore/faults"} {
+		resp, err := http.Get("http://" + admin + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("GET %s = %d", path, resp.StatusCode)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	c.signal(t, syscall.SIGTERM)
+	if code := c.wait(t); code != exitOK {
+		t.Errorf("exit code %d after SIGTERM, want 0; stderr: %s", code, c.stderr)
+	}
+
+	c, at, _ = started()
+	if _, err := at.mustDialFirestore(t).Doc("accOutbox/a").Get(t.Context()); err != nil {
+		t.Errorf("document after a restart: %v", err)
+	}
+	c.signal(t, syscall.SIGINT)
+	if code := c.wait(t); code != exitOK {
+		t.Errorf("exit code %d after SIGINT, want 0; stderr: %s", code, c.stderr)
+	}
+}
+
+func TestCloudTellsATakenPort(t *testing.T) {
+	cloud := startCloud(t)
+	got := runProgram(t, nil, "", "cloud", "--firestore", cloud.FirestoreAddr, "--pubsub", "127.0.0.1:0")
+	if got.code != exitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) {
+		t.Errorf("%+v; want exit code %d and the address", got, exitFailed)
+	}
+}

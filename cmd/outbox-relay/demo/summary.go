@@ -1,0 +1,70 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"outboxrelay/deploy/local/firestore"
+)
+
+// Summary is how a run ended.
+type Summary struct {
+	Took    time.Duration
+	Totals  Totals
+	Dead    int64                // records that stand in the dead-letter queue
+	Missing map[string][]string  // some of those that have not arrived, with the targets that lack them
+	Bill    firestore.Operations // the relay's share; see RelaysBill
+
+	// Interrupted says that nobody waited for the end: what has not arrived
+	// was on its way.
+	Interrupted bool
+}
+
+// Lost is how many records neither arrived nor stand in the dead-letter queue.
+func (s Summary) Lost() int64 {
+	in, delivered := s.Totals.Sum()
+	return max(0, in-delivered-s.Dead)
+}
+
+// Kept reports whether the promise was kept: nothing lost, and nothing out of
+// order.
+func (s Summary) Kept() bool { return s.Lost() == 0 && s.Totals.OutOfOrder == 0 }
+
+// Print writes the summary.
+func (s Summary) Print(w io.Writer) {
+	in, delivered := s.Totals.Sum()
+	left := "lost"
+	if s.Interrupted {
+		left = "on their way"
+	}
+	fmt.Fprintf(w, "\n%d records appended, %d delivered, %d in the dead-letter queue, %d %s, in %s\n\n",
+		in, delivered, s.Dead, s.Lost(), left, s.Took.Truncate(100*time.Millisecond))
+	fmt.Fprintf(w, "%-12s %9s %10s %10s %10s\n", "lane", "appended", "delivered", "p50 lag", "p99 lag")
+	for _, lane := range s.Totals.Lanes {
+		fmt.Fprintf(w, "%-12s %9d %10d %10s %10s\n", short(lane.Lane), lane.In, lane.Delivered, lag(lane.P50), lag(lane.P99))
+	}
+	fmt.Fprintf(w, "\n%d messages, %d duplicates, %d out of order\n", s.Totals.Messages, s.Totals.Duplicates, s.Totals.OutOfOrder)
+	if in > 0 {
+		n := float64(in)
+		fmt.Fprintf(w, "billed per record: %.2f reads, %.2f writes, %.2f deletes (the appends themselves apart)\n",
+			float64(s.Bill.Reads)/n, float64(s.Bill.Writes-in)/n, float64(s.Bill.Deletes)/n)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Missing)) {
+		fmt.Fprintf(w, "has not arrived: %s at %s\n", key, strings.Join(s.Missing[key], ", "))
+	}
+}
+
+// RelaysBill is what a run's Firestore would bill, less the producers' business
+// documents. The appended records are still in it, a write each.
+func RelaysBill(bill firestore.Billing) firestore.Operations {
+	business := bill.Collections[samples]
+	return firestore.Operations{
+		Reads:   bill.Reads - business.Reads,
+		Writes:  bill.Writes - business.Writes,
+		Deletes: bill.Deletes - business.Deletes,
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"outboxrelay/contracts"
+	"outboxrelay/ier"
+	"outboxrelay/relay"
+)
+
+func get(t *testing.T, h http.Handler, method, path string) *http.Response {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	return w.Result()
+}
+
+func TestServicePages(t *testing.T) {
+	state := relay.Health{Ready: true}
+	h := servicePages(func() (any, bool) { return state, state.Ready }, prometheus.NewRegistry())
+	for _, tc := range []struct {
+		method, path string
+		stopping     bool
+		want         int
+		wantType     string
+	}{
+		{"GET", "/healthz", false, 200, "text/plain; charset=utf-8"},
+		{"HEAD", "/healthz", false, 200, "text/plain; charset=utf-8"},
+		{"GET", "/healthz", true, 200, "text/plain; charset=utf-8"},
+		{"GET", "/readyz", false, 200, "application/json"},
+		{"GET", "/readyz", true, 503, "application/json"},
+		{"GET", "/metrics", false, 200, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"},
+		{"GET", "/", false, 404, "application/problem+json"},
+		{"GET", "/healthz/more", false, 404, "application/problem+json"},
+		{"GET", "/console/", false, 404, "application/problem+json"},
+		{"POST", "/healthz", false, 405, "application/problem+json"},
+		{"DELETE", "/readyz", false, 405, "application/problem+json"},
+	} {
+		t.Run(tc.method+" "+tc.path, func(t *testing.T) {
+			state = relay.Health{Ready: !tc.stopping, Stopping: tc.stopping}
+			resp := get(t, h, tc.method, tc.path)
+			if resp.StatusCode != tc.want || resp.Header.Get("Content-Type") != tc.wantType {
+				t.Errorf("status %d, type %q; want %d, %q", resp.StatusCode, resp.Header.Get("Content-Type"), tc.want, tc.wantType)
+			}
+		})
+	}
+}
+
+func TestReadinessTellsTheState(t *testing.T) {
+	want := relay.Health{Ready: false, Stopping: true, Reason: "the relay is stopping"}
+	h := servicePages(func() (any, bool) { return want, want.Ready }, prometheus.NewRegistry())
+	var got relay.Health
+	if err := json.NewDecoder(get(t, h, "GET", "/readyz").Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+}
+
+func TestProblemDocument(t *testing.T) {
+	h := servicePages(func() (any, bool) { return nil, true }, prometheus.NewRegistry())
+	resp := get(t, h, "PUT", "/readyz")
+	var got problem
+	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := problem{Title: "Method Not Allowed", Status: 405, Detail: "PUT is not allowed here", Instance: "/readyz"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problem (-want +got):\n%s", diff)
+	}
+	if got, want := resp.Header.Get("Allow"), "GET, HEAD"; got != want {
+		t.Errorf("Allow is %q, want %q", got, want)
+	}
+}
+
+func TestConsole(t *testing.T) {
+	p := pages{}
+	p.addConsole(func() relay.Health {
+		return relay.Health{
+			Ready: true, Lanes: []relay.LaneHealth{{Lane: contracts.CriticalLane}},
+			Outboxes: []relay.OutboxHealth{{Outbox: "accOutbox", Listeners: []relay.ListenerHealth{{Listener: "strays", State: "alive"}}}},
+			Breakers: []ier.BreakerStatus{{Target: "FUNNEL", State: "open", Reason: "<script>"}},
+		}
+	})
+	resp := get(t, p, "GET", "/console/")
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"CRITICAL_LANE", "accOutbox", "strays", "FUNNEL", "open", "DLQ Manager is to come"} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if strings.Contains(string(body), "<script>") {
+		t.Error("the page does not escape what it shows")
+	}
+	if got := resp.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") {
+		t.Errorf("Content-Security-Policy is %q", got)
+	}
+	if resp := get(t, p, "GET", "/console/style.css"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/css") {
+		t.Errorf("style sheet: status %d, type %q", resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+	for _, path := range []string{"/", "/console"} {
+		if resp := get(t, p, "GET", path); resp.StatusCode != http.StatusFound || resp.Header.Get("Location") != "/console/" {
+			t.Errorf("%s: status %d to %q", path, resp.StatusCode, resp.Header.Get("Location"))
+		}
+	}
+}
+
+func TestListenTellsATakenPort(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	_, err = listen(lis.Addr().String(), "choose another")
+	if err == nil || !strings.Contains(err.Error(), "the port is taken; choose another") {
+		t.Errorf("listen = %v", err)
+	}
+}

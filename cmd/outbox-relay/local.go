@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"outboxrelay/contracts"
+)
+
+// localCmd runs everything on this machine.
+type localCmd struct {
+	HTTP    string  `name:"http" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the console, health and metrics are served, on loopback; port 0: any free one."`
+	Rate    float64 `default:"-1" placeholder:"N" help:"Sample records a second; 0: as fast as it goes. Default 20, or 200 with --records."`
+	Records int64   `placeholder:"N" help:"Append N sample records across all outboxes, deliver them, print a summary and exit."`
+	Samples bool    `default:"true" negatable:"" help:"Run sample producers and consumers."`
+	DataDir string  `type:"path" placeholder:"DIR" help:"Keeps Firestore's documents; without it they are in memory."`
+
+	Fault       bool          `help:"Show an outage: for a while, every publish to a target fails."`
+	FaultTarget string        `default:"FUNNEL" placeholder:"TARGET" help:"Target of the outage."`
+	FaultAfter  time.Duration `default:"5s" help:"When the outage begins."`
+	FaultFor    time.Duration `default:"15s" help:"How long it lasts."`
+
+	LogLevel  string `enum:"debug,info,warn,error" default:"error" env:"LOG_LEVEL" help:"Least severe level that is logged to standard error: debug, info, warn or error."`
+	LogFormat string `enum:"json,console" default:"console" env:"LOG_FORMAT" help:"json (Cloud Logging's fields) or console."`
+
+	catalogFlags
+	standInFlags
+	tuningFlags
+}
+
+// Defaults of --rate.
+const (
+	rateOfAShow    = 20  // leisurely enough to read along
+	rateOfASummary = 200 // with --records
+)
+
+// Help is the long text of local --help.
+func (c *localCmd) Help() string {
+	return `Embedded Firestore and Pub/Sub, the relay, producers that append sample records to every outbox, and consumers that check what arrives: nothing is installed, and no Google account is needed. On a terminal it shows a live table, else a line now and then.
+
+With --records the exit code tells whether the promise was kept: 0, or 4 if a record was lost or out of order.`
+}
+
+// Validate names what is wrong with the flags.
+func (c *localCmd) Validate() error {
+	errs := []error{c.standInFlags.Validate(), c.tuningFlags.Validate(), checkLoopback("--http", c.HTTP)}
+	if c.Records < 0 {
+		errs = append(errs, fmt.Errorf("--records is %d, want more than 0", c.Records))
+	}
+	if c.Rate < 0 && c.Rate != -1 {
+		errs = append(errs, fmt.Errorf("--rate is %v, want 0 or more", c.Rate))
+	}
+	if !c.Samples && (c.Records > 0 || c.Rate >= 0) {
+		errs = append(errs, errors.New("--no-samples goes with neither --records nor --rate"))
+	}
+	if c.FaultAfter < 0 || c.FaultFor <= 0 {
+		errs = append(errs, errors.New("--fault-after and --fault-for must not be negative"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *localCmd) rate() float64 {
+	switch {
+	case c.Rate >= 0:
+		return c.Rate
+	case c.Records > 0:
+		return rateOfASummary
+	}
+	return rateOfAShow
+}
+
+// Run runs until ctx ends, or until all records of --records are accounted for.
+func (c *localCmd) Run(ctx context.Context, p process) error {
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	if catalog, err = c.apply(catalog); err != nil {
+		return err
+	}
+	var outage *outage
+	if c.Fault {
+		target, ok := catalog.Targets[c.FaultTarget]
+		if !ok || target.Kind != contracts.KindPubSub {
+			return usageError("--fault-target %s: the catalog has no such target", c.FaultTarget)
+		}
+		outage = newOutage(target, c.FaultAfter, c.FaultFor)
+	}
+	log, err := newLogger(p.stderr, logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}, localProject)
+	if err != nil {
+		return err
+	}
+	lis, err := listen(c.HTTP, "choose another with --http 127.0.0.1:PORT, or any free one with --http 127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	run, err := startLocal(ctx, localConfig{
+		catalog: catalog, dataDir: c.DataDir, tuning: c.tuning(), outage: outage, lis: lis, log: log,
+		samples: c.Samples, rate: c.rate(), records: c.Records,
+	})
+	if err != nil {
+		_ = lis.Close() // nothing has used it
+		return err
+	}
+	return run.show(ctx, p.stdout, isTerminal(p.stdout))
+}
+
+// isTerminal reports whether w is one that can be drawn on.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

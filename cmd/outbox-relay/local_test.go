@@ -1,0 +1,111 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
+
+	"outboxrelay/deploy/local/pubsub"
+	"outboxrelay/relay"
+)
+
+func TestLocalRecords(t *testing.T) {
+	got := runProgram(t, nil, "", "local", "--records", "200", "--rate", "0", "--http", "127.0.0.1:0")
+	if got.code != exitOK {
+		t.Fatalf("local: %+v", got)
+	}
+	for _, want := range []string{
+		`200 records appended, 200 delivered, 0 in the dead-letter queue, 0 lost, in `,
+		`(?m)^CRITICAL +\d+ +\d+ +\d+ ms +\d+ ms$`,
+		`(?m)^STANDARD +\d+ +\d+ +\d+ ms +\d+ ms$`,
+		`(?m)^BACKGROUND +\d+ +\d+ +\d+ ms +\d+ ms$`,
+		`\d+ messages, \d+ duplicates, 0 out of order`,
+		`billed per record: \d\.\d\d reads, \d\.\d\d writes, \d\.\d\d deletes`,
+	} {
+		if !regexp.MustCompile(want).MatchString(got.stdout) {
+			t.Errorf("%q is not in the output:\n%s", want, got.stdout)
+		}
+	}
+}
+
+func TestLocalShowsAnOutage(t *testing.T) {
+	got := runProgram(t, nil, "", "local", "--records", "100", "--rate", "100", "--http", "127.0.0.1:0",
+		"--fault", "--fault-after", "200ms", "--fault-for", "3s")
+	if got.code != exitOK {
+		t.Fatalf("local: %+v", got)
+	}
+	for _, want := range []string{
+		"an outage of FUNNEL begins", "OUTAGE: every publish to FUNNEL fails for 3s", "the circuit breaker of FUNNEL is open",
+		"the outage of FUNNEL is over", "100 records appended, 100 delivered, 0 in the dead-letter queue, 0 lost",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is not in the output:\n%s", want, got.stdout)
+		}
+	}
+}
+
+// A record that no target ever takes stands in the dead-letter queue, where the
+// promise allows it to be.
+func TestLocalCountsDeadLetters(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := startLocal(t.Context(), localConfig{
+		catalog: testCatalog(t), tuning: relay.DefaultTuning(), lis: lis, log: zap.NewNop(), samples: true, records: 60,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.cloud.PubSub.Faults().Add(pubsub.Fault{Topic: "ier-funnel-critical", Code: codes.InvalidArgument}); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := run.show(t.Context(), &out, false); err != nil {
+		t.Errorf("show: %v", err)
+	}
+	if !regexp.MustCompile(`60 records appended, \d+ delivered, [1-9]\d* in the dead-letter queue, 0 lost`).MatchString(out.String()) {
+		t.Errorf("the summary does not tell of dead letters:\n%s", out.String())
+	}
+}
+
+func TestLocalRunsUntilItIsStopped(t *testing.T) {
+	run := startProgram(t, nil, "local", "--http", "127.0.0.1:0")
+	console := run.stdout.find(t, `(?m)^console +http://(\S+)/console/$`)
+	for _, path := range []string{"/console/", "/metrics", "/healthz"} {
+		if status, _ := fetch(t, console, path); status != http.StatusOK {
+			t.Errorf("%s = %d", path, status)
+		}
+	}
+	if code := run.stop(t); code != exitOK {
+		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
+	}
+	if !strings.Contains(run.stdout.String(), "records appended") {
+		t.Errorf("no summary:\n%s", run.stdout)
+	}
+}
+
+func TestLocalWithoutSamples(t *testing.T) {
+	run := startProgram(t, nil, "local", "--no-samples", "--http", "127.0.0.1:0")
+	firestore := run.stdout.find(t, `FIRESTORE_EMULATOR_HOST=(\S+)`)
+	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localProject, envFirestoreHost: firestore}
+	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != exitOK {
+		t.Errorf("append beside it: %+v", got)
+	}
+	if code := run.stop(t); code != exitOK {
+		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
+	}
+}
+
+func TestLocalTellsATakenPort(t *testing.T) {
+	cloud := startCloud(t)
+	got := runProgram(t, nil, "", "local", "--http", cloud.PubSubAddr)
+	if got.code != exitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --http") {
+		t.Errorf("local: %+v", got)
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
+	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/contracts"
+)
+
+// stopDemo ends the producers and the relay. The consumers go on until what the
+// relay sent has come, lag samples included, so that the sum is right.
+func (l *localRun) stopDemo() {
+	l.producing.stop()
+	l.outing.stop()
+	l.serving.stop()
+	if l.consuming == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
+	defer cancel()
+	for t := l.ledger.Totals(); t.Samples < t.Messages && !l.consuming.ended(); t = l.ledger.Totals() {
+		if !wait(ctx, lookEvery) {
+			break
+		}
+	}
+	l.consuming.stop()
+}
+
+// judge prints the summary. It is an error if records were counted and the
+// promise was not kept.
+func (l *localRun) judge(w io.Writer, counted bool) error {
+	summary, err := l.sumUp(counted)
+	if err != nil {
+		return err
+	}
+	summary.Print(w)
+	if counted && !summary.Kept() {
+		return &exitError{exitBroken, fmt.Errorf("the promise is broken: %d records lost, %d messages out of order",
+			summary.Lost(), summary.Totals.OutOfOrder)}
+	}
+	return nil
+}
+
+// sumUp draws the balance. What has not arrived is lost only if it was waited
+// for.
+func (l *localRun) sumUp(counted bool) (demo.Summary, error) {
+	s := demo.Summary{
+		Took: time.Since(l.began), Totals: l.ledger.Totals(), Interrupted: !counted,
+		Bill: demo.RelaysBill(l.cloud.Firestore.Billing()),
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
+	defer cancel()
+	var err error
+	if s.Dead, err = l.deadLetters(ctx); err != nil {
+		return s, err
+	}
+	if counted && !s.Kept() {
+		s.Missing = l.ledger.Missing(maxMissing)
+	}
+	return s, nil
+}
+
+// maxMissing bounds the records that a summary names.
+const maxMissing = 20
+
+// deadLetters counts the dead-letter queue.
+func (l *localRun) deadLetters(ctx context.Context) (int64, error) {
+	const alias = "n"
+	result, err := l.docs.Collection(contracts.CollectionDeadLetters).NewAggregationQuery().WithCount(alias).Get(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count dead letters: %w", err)
+	}
+	n, ok := result[alias].(*firestorepb.Value)
+	if !ok {
+		return 0, fmt.Errorf("count dead letters: answer is a %T", result[alias])
+	}
+	return n.GetIntegerValue(), nil
+}
+
+// close gives back what was opened. The parts must have been stopped.
+func (l *localRun) close() error {
+	var errs []error
+	if l.service != nil && l.serving == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), l.cfg.tuning.StopBudget)
+		defer cancel()
+		errs = append(errs, l.service.close(ctx))
+	}
+	if l.topics != nil {
+		errs = append(errs, l.topics.Close())
+	}
+	if l.docs != nil {
+		errs = append(errs, l.docs.Close())
+	}
+	if l.cloud != nil {
+		errs = append(errs, l.cloud.Close())
+	}
+	l.fail(nil)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/hex"
+	"io"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// logFlags choose what is logged, and how.
+type logFlags struct {
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" env:"LOG_LEVEL" help:"Least severe level that is logged: debug, info, warn or error."`
+	LogFormat string `enum:"json,console" default:"json" env:"LOG_FORMAT" help:"json (Cloud Logging's fields) or console."`
+}
+
+// newLogger logs to w. Under json a line has the fields that Cloud Logging
+// reads: severity, message, time, and the trace of a record in project.
+func newLogger(w io.Writer, flags logFlags, project string) (*zap.Logger, error) {
+	level, err := zapcore.ParseLevel(flags.LogLevel)
+	if err != nil {
+		return nil, usageError("log level: %v", err)
+	}
+	out := zapcore.Lock(zapcore.AddSync(w))
+	if flags.LogFormat == "console" {
+		return zap.New(zapcore.NewCore(consoleEncoder(), out, level)), nil
+	}
+	core := zapcore.NewCore(cloudEncoder(), out, level)
+	return zap.New(&traceCore{Core: core, project: project}, zap.AddStacktrace(zapcore.DPanicLevel)), nil
+}
+
+func consoleEncoder() zapcore.Encoder {
+	cfg := zap.NewDevelopmentEncoderConfig()
+	cfg.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+	cfg.CallerKey = zapcore.OmitKey
+	cfg.ConsoleSeparator = " "
+	return zapcore.NewConsoleEncoder(cfg)
+}
+
+func cloudEncoder() zapcore.Encoder {
+	return zapcore.NewJSONEncoder(zapcore.EncoderConfig{
+		TimeKey:       "time",
+		LevelKey:      "severity",
+		NameKey:       "logger",
+		MessageKey:    "message",
+		StacktraceKey: "stack_trace",
+		LineEnding:    zapcore.DefaultLineEnding,
+		EncodeLevel:   encodeSeverity,
+		EncodeTime: func(t time.Time, enc zapcore.PrimitiveArrayEncoder) {
+			enc.AppendString(t.UTC().Format(time.RFC3339Nano))
+		},
+		EncodeDuration: zapcore.StringDurationEncoder,
+	})
+}
+
+// encodeSeverity writes a level as Cloud Logging's LogSeverity.
+func encodeSeverity(l zapcore.Level, enc zapcore.PrimitiveArrayEncoder) {
+	switch {
+	case l >= zapcore.DPanicLevel:
+		enc.AppendString("CRITICAL")
+	case l == zapcore.ErrorLevel:
+		enc.AppendString("ERROR")
+	case l == zapcore.WarnLevel:
+		enc.AppendString("WARNING")
+	case l == zapcore.InfoLevel:
+		enc.AppendString("INFO")
+	default:
+		enc.AppendString("DEBUG")
+	}
+}
+
+// Fields by which Cloud Logging joins a line to its trace.
+const (
+	traceField = "logging.googleapis.com/trace"
+	spanField  = "logging.googleapis.com/spanId"
+)
+
+// traceCore adds Cloud Logging's trace to lines that have a traceparent, or a
+// traceId that is one of W3C's. Other trace IDs stay plain fields.
+type traceCore struct {
+	zapcore.Core
+	project string
+}
+
+func (c *traceCore) With(fields []zapcore.Field) zapcore.Core {
+	return &traceCore{Core: c.Core.With(c.traced(fields)), project: c.project}
+}
+
+func (c *traceCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return ce.AddCore(e, c)
+	}
+	return ce
+}
+
+func (c *traceCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	return c.Core.Write(e, c.traced(fields))
+}
+
+func (c *traceCore) traced(fields []zapcore.Field) []zapcore.Field {
+	var trace, span string
+	for _, f := range fields {
+		switch {
+		case f.Type != zapcore.StringType:
+		case f.Key == "traceparent":
+			if t, s, ok := parseTraceparent(f.String); ok {
+				trace, span = t, s
+			}
+		case f.Key == "traceId" && trace == "" && isHex(f.String, 32):
+			trace = f.String
+		}
+	}
+	if trace == "" {
+		return fields
+	}
+	out := append(make([]zapcore.Field, 0, len(fields)+2), fields...)
+	out = append(out, zap.String(traceField, "projects/"+c.project+"/traces/"+trace))
+	if span != "" {
+		out = append(out, zap.String(spanField, span))
+	}
+	return out
+}
+
+// parseTraceparent takes the trace and span IDs out of a W3C traceparent.
+func parseTraceparent(s string) (trace, span string, ok bool) {
+	parts := strings.Split(s, "-")
+	if len(parts) < 4 || !isHex(parts[0], 2) || !isHex(parts[1], 32) || !isHex(parts[2], 16) {
+		return "", "", false
+	}
+	return parts[1], parts[2], true
+}
+
+func isHex(s string, length int) bool {
+	if len(s) != length {
+		return false
+	}
+	_, err := hex.DecodeString(s)
+	return err == nil
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// asProgram makes the test binary run the program in place of the tests, so
+// that a test can signal and kill a real process.
+const asProgram = "OUTBOX_RELAY_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	// The client libraries' metrics start a worker for the life of the process.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+// patience of a test with a real process or socket.
+const testPatience = 60 * time.Second
+
+// result is how a run of the program ended.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// runProgram runs the program within the test, to its end.
+func runProgram(t *testing.T, env map[string]string, stdin string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, fromMap(env), strings.NewReader(stdin), &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+func fromMap(env map[string]string) lookup {
+	return func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}
+}
+
+// output collects what a running program writes, and lets a test wait for it.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+	more chan struct{} // closed and replaced on each write
+}
+
+func newOutput() *output { return &output{more: make(chan struct{})} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.more)
+	o.more = make(chan struct{})
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// find waits for a match and returns its first group.
+func (o *output) find(t *testing.T, pattern string) string {
+	t.Helper()
+	re, deadline := regexp.MustCompile(pattern), time.After(testPatience)
+	for {
+		o.mu.Lock()
+		text, more := o.text.String(), o.more
+		o.mu.Unlock()
+		if m := re.FindStringSubmatch(text); m != nil {
+			return m[1]
+		}
+		select {
+		case <-more:
+		case <-deadline:
+			t.Fatalf("%q is not in the output:\n%s", pattern, text)
+		}
+	}
+}
+
+// background runs the program within the test until stop.
+type background struct {
+	stdout, stderr *output
+	cancel         context.CancelFunc
+	code           chan int
+}
+
+func startProgram(t *testing.T, env map[string]string, args ...string) *background {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &background{stdout: newOutput(), stderr: newOutput(), cancel: cancel, code: make(chan int, 1)}
+	go func() { b.code <- run(ctx, args, fromMap(env), strings.NewReader(""), b.stdout, b.stderr) }()
+	t.Cleanup(func() { b.stop(t) })
+	return b
+}
+
+// stop ends the program as a signal would and returns its exit code. It may be
+// called again.
+func (b *background) stop(t *testing.T) int {
+	t.Helper()
+	b.cancel()
+	select {
+	case code := <-b.code:
+		b.code <- code
+		return code
+	case <-time.After(testPatience):
+		t.Fatalf("the program does not end; it wrote:\n%s%s", b.stdout, b.stderr)
+		return -1
+	}
+}
+
+// child is the program as a process of its own.
+type child struct {
+	cmd            *exec.Cmd
+	stdout, stderr *output
+	ended          chan struct{} // closed when it has been waited for
+}
+
+func startChild(t *testing.T, env map[string]string, args ...string) *child {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &child{cmd: exec.Command(exe, args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	c.cmd.Env = []string{asProgram + "=1"}
+	for name, value := range env {
+		c.cmd.Env = append(c.cmd.Env, name+"="+value)
+	}
+	c.cmd.Stdout, c.cmd.Stderr = c.stdout, c.stderr
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(c.ended)
+		_ = c.cmd.Wait() // the exit code is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill() // it may have ended
+		<-c.ended
+	})
+	return c
+}
+
+func (c *child) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := c.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wait returns the exit code; -1 if it was killed.
+func (c *child) wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-c.ended:
+		return c.cmd.ProcessState.ExitCode()
+	case <-time.After(testPatience):
+		t.Fatalf("the process does not end; it wrote:\n%s%s", c.stdout, c.stderr)
+		return -1
+	}
+}
+
+// eventually polls until ok, for what happens in another process.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(testPatience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("gave up waiting until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+var _ io.Writer = (*output)(nil)

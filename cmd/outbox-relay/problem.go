@@ -1,0 +1,24 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// problem is an RFC 9457 problem document. Type is left out, which means
+// about:blank: the title is the status's own.
+type problem struct {
+	Title    string `json:"title"`
+	Status   int    `json:"status"`
+	Detail   string `json:"detail,omitempty"`
+	Instance string `json:"instance,omitempty"`
+}
+
+func writeProblem(w http.ResponseWriter, r *http.Request, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(problem{ // an error means that the client has gone
+		Title: http.StatusText(status), Status: status, Detail: detail, Instance: r.URL.Path,
+	})
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"go.uber.org/zap"
+
+	"outboxrelay/relay"
+)
+
+// serveCmd runs the service.
+type serveCmd struct {
+	Host string `env:"HOST" default:"0.0.0.0" help:"Address to serve HTTP on."`
+	Port int    `env:"PORT" default:"8080" help:"Port to serve HTTP on; 0: any free one."`
+
+	projectFlags
+	catalogFlags
+	standInFlags
+	EnsureTopics bool `env:"ENSURE_TOPICS" help:"Create the topics that are missing."`
+	tuningFlags
+	logFlags
+}
+
+// Help is the long text of serve --help.
+func (c *serveCmd) Help() string {
+	return `Answers GET /healthz (the process is alive), /readyz (the state as JSON; 503 only when this instance can do no work) and /metrics.
+
+FIRESTORE_EMULATOR_HOST and PUBSUB_EMULATOR_HOST lead to emulators, as in every Google client.
+
+SIGTERM or SIGINT: it reads nothing more, finishes what is in delivery and ends within the stop budget. A second signal ends it at once.`
+}
+
+// Validate names what is wrong with the flags.
+func (c *serveCmd) Validate() error {
+	errs := []error{c.standInFlags.Validate(), c.tuningFlags.Validate()}
+	if c.Port < 0 || c.Port > 65535 {
+		errs = append(errs, fmt.Errorf("--port is %d, want 0 to 65535", c.Port))
+	}
+	return errors.Join(errs...)
+}
+
+// Run serves until ctx ends.
+func (c *serveCmd) Run(ctx context.Context, p process) error {
+	at, err := c.place(p.env)
+	if err != nil {
+		return err
+	}
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	if catalog, err = c.apply(catalog); err != nil {
+		return err
+	}
+	log, err := newLogger(p.stderr, c.logFlags, at.project)
+	if err != nil {
+		return err
+	}
+	lis, err := listen(net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), "choose another with --port or PORT")
+	if err != nil {
+		return err
+	}
+	svc, err := newService(ctx, serviceConfig{
+		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), log: log,
+	})
+	if err != nil {
+		_ = lis.Close() // nothing has used it
+		return err
+	}
+	log.Info("serving", zap.Stringer("addr", lis.Addr()), zap.String("project", at.project), zap.String("outboxes", outboxNames(catalog)))
+	return svc.run(ctx, servicePages(svc.health, svc.registry), lis)
+}
+
+// tuningFlags are the relay's intervals that a deployment may want to change.
+// Their defaults are the relay's own; see tuningDefaults.
+type tuningFlags struct {
+	CanaryInterval time.Duration `env:"CANARY_INTERVAL" default:"${canaryInterval}" help:"How often each listener is proved alive; each time costs a write and a read."`
+	SilenceBound   time.Duration `env:"SILENCE_BOUND" default:"${silenceBound}" help:"How long a canary may stay unseen before its listener is rebuilt."`
+	SweepInterval  time.Duration `env:"SWEEP_INTERVAL" default:"${sweepInterval}" help:"How often each outbox is swept for what no listener sees."`
+	SweepAge       time.Duration `env:"SWEEP_AGE" default:"${sweepAge}" help:"How old a pending record must be before a sweep calls it missed."`
+	StopBudget     time.Duration `env:"STOP_BUDGET" default:"${stopBudget}" help:"Time from the signal to the end."`
+}
+
+// tuningDefaults are the values of the defaults' placeholders.
+func tuningDefaults() kong.Vars {
+	t := relay.DefaultTuning()
+	return kong.Vars{
+		"canaryInterval": t.CanaryInterval.String(),
+		"silenceBound":   t.SilenceBound.String(),
+		"sweepInterval":  t.SweepInterval.String(),
+		"sweepAge":       t.SweepAge.String(),
+		"stopBudget":     t.StopBudget.String(),
+	}
+}
+
+// Validate names every interval that is out of range.
+func (f tuningFlags) Validate() error {
+	var errs []error
+	for _, d := range []struct {
+		flag string
+		v    time.Duration
+	}{
+		{"canary-interval", f.CanaryInterval},
+		{"silence-bound", f.SilenceBound},
+		{"sweep-interval", f.SweepInterval},
+		{"sweep-age", f.SweepAge},
+		{"stop-budget", f.StopBudget},
+	} {
+		if d.v <= 0 {
+			errs = append(errs, fmt.Errorf("--%s is %v, want more than 0", d.flag, d.v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (f tuningFlags) tuning() relay.Tuning {
+	t := relay.DefaultTuning()
+	t.CanaryInterval, t.SilenceBound = f.CanaryInterval, f.SilenceBound
+	t.SweepInterval, t.SweepAge = f.SweepInterval, f.SweepAge
+	t.StopBudget = f.StopBudget
+	return t
+}

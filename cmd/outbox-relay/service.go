@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/contracts"
+	"outboxrelay/ier"
+	ierpubsub "outboxrelay/ier/pubsub"
+	"outboxrelay/relay"
+	relayfirestore "outboxrelay/relay/firestore"
+)
+
+const (
+	// relayShare is the relay's own part of the stop budget. The rest is for
+	// what it leaves behind: publishers, lag samples, the last HTTP answers.
+	relayShare = 7.0 / 8
+	// ensureTopicsWithin bounds the look at the topics before the start. The
+	// client tries again while Pub/Sub is unavailable.
+	ensureTopicsWithin = 30 * time.Second
+)
+
+// serviceConfig is what a service is made of.
+type serviceConfig struct {
+	place        place
+	catalog      *contracts.Catalog // with no handler target left
+	ensureTopics bool
+	tuning       relay.Tuning // its StopBudget is the whole service's
+	log          *zap.Logger
+}
+
+// service is a relay joined with its clients, targets and metrics.
+type service struct {
+	log      *zap.Logger
+	relay    *relay.Relay
+	registry *prometheus.Registry
+	budget   time.Duration // from the wish to stop to the end
+	cleanups []cleanup     // in the order in which they were added
+}
+
+// cleanup gives back what one part took, before ctx ends.
+type cleanup struct {
+	what string
+	f    func(ctx context.Context) error
+}
+
+// newService joins a service. run or close must follow.
+func newService(ctx context.Context, cfg serviceConfig) (*service, error) {
+	s := &service{log: cfg.log, registry: newRegistry(), budget: cfg.tuning.StopBudget}
+	if err := s.join(ctx, cfg); err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.budget)
+		defer cancel()
+		return nil, errors.Join(err, s.close(closing))
+	}
+	return s, nil
+}
+
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
+	)
+	return registry
+}
+
+func (s *service) join(ctx context.Context, cfg serviceConfig) error {
+	for _, warning := range cfg.catalog.Warnings {
+		s.log.Warn("catalog", zap.String("warning", warning))
+	}
+	store, err := s.openStore(ctx, cfg.place)
+	if err != nil {
+		return err
+	}
+	router, err := s.openRouter(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	cfg.tuning.StopBudget = time.Duration(relayShare * float64(cfg.tuning.StopBudget))
+	s.relay, err = relay.New(relay.Config{
+		Catalog: cfg.catalog, Store: store, Router: router,
+		Log: s.log.Named("relay"), Registerer: s.registry, Tuning: cfg.tuning,
+	})
+	return err
+}
+
+// openStore connects to Firestore twice: listeners' streams never stand in
+// front of a commit.
+func (s *service) openStore(ctx context.Context, at place) (*relayfirestore.Store, error) {
+	watching, err := at.dialFirestore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.cleanUp("watching Firestore client", func(context.Context) error { return watching.Close() })
+	writing, err := at.dialFirestore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.cleanUp("writing Firestore client", func(context.Context) error { return writing.Close() })
+	return relayfirestore.New(watching, writing), nil
+}
+
+// openRouter connects to Pub/Sub and makes the catalog's targets on it.
+func (s *service) openRouter(ctx context.Context, cfg serviceConfig) (*ier.Router, error) {
+	log := s.log.Named("ier")
+	clients, err := ierpubsub.NewClients(ctx, cfg.place.project, cfg.place.pubsubOptions()...)
+	if err != nil {
+		return nil, err
+	}
+	s.cleanUp("Pub/Sub clients", func(context.Context) error { return clients.Close() })
+	if err := s.checkTopics(ctx, clients, cfg); err != nil {
+		return nil, err
+	}
+
+	metrics := ierpubsub.NewMetrics(s.registry)
+	sampler, err := ierpubsub.NewSampler(clients.Background(), ierpubsub.SamplerConfig{Topic: contracts.TopicMetrics, Metrics: metrics, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	s.cleanUp("lag samples", sampler.Close)
+	topics, err := ierpubsub.NewTargets(clients, cfg.catalog, ierpubsub.Settings{Metrics: metrics, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	s.cleanUp("targets", topics.Close)
+
+	targets := make(map[string]ier.Target, len(topics))
+	for name, target := range topics {
+		targets[name] = target
+	}
+	return ier.New(ier.Config{
+		Targets: targets, Catalog: cfg.catalog, Sampler: sampler, Registerer: s.registry, Log: log,
+	})
+}
+
+// checkTopics creates missing topics where that is asked for. Else it only
+// tells of them: a missing topic is an outage of its targets, no reason to keep
+// the others waiting.
+func (s *service) checkTopics(ctx context.Context, clients *ierpubsub.Clients, cfg serviceConfig) error {
+	ctx, cancel := context.WithTimeout(ctx, ensureTopicsWithin)
+	defer cancel()
+	topics := cfg.catalog.Topics()
+	if cfg.ensureTopics {
+		if err := ierpubsub.EnsureTopics(ctx, clients.Background(), topics); err != nil {
+			return fmt.Errorf("ensure topics: %w", err)
+		}
+		return nil
+	}
+	missing, err := ierpubsub.MissingTopics(ctx, clients.Background(), topics)
+	switch {
+	case err != nil:
+		s.log.Warn("the topics could not be looked at", zap.Error(err))
+	case len(missing) > 0:
+		s.log.Warn("topics are missing; records for them wait (--ensure-topics creates them)", zap.Strings("topics", missing))
+	}
+	return nil
+}
+
+// health tells the relay's state; see healthSource.
+func (s *service) health() (any, bool) {
+	h := s.relay.Health()
+	return h, h.Ready
+}
+
+// run relays and serves pages on lis until ctx ends, and then stops within the
+// budget. The HTTP server answers until the relay has drained, so that /readyz
+// can tell that it is stopping. An error says why the service stopped by
+// itself, or what it could not finish.
+func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener) error {
+	srv := newHTTPServer(pages, s.log)
+	g, ctx := errgroup.WithContext(ctx)
+	stopBy := make(chan time.Time, 1)
+	defer context.AfterFunc(ctx, func() { stopBy <- time.Now().Add(s.budget) })()
+	g.Go(func() error { return serveHTTP(srv, lis) })
+	g.Go(func() error {
+		err := s.relay.Run(ctx)
+		deadline := time.Now().Add(s.budget)
+		if ctx.Err() != nil {
+			deadline = <-stopBy
+		}
+		closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+		defer cancel()
+		return errors.Join(err, s.close(closing), shutHTTP(closing, srv))
+	})
+	return g.Wait()
+}
+
+func (s *service) cleanUp(what string, f func(context.Context) error) {
+	s.cleanups = append(s.cleanups, cleanup{what, f})
+}
+
+// close runs the clean-ups, last first, and joins what went wrong.
+func (s *service) close(ctx context.Context) error {
+	var errs []error
+	for _, c := range slices.Backward(s.cleanups) {
+		if err := c.f(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close %s: %w", c.what, err))
+		}
+	}
+	s.cleanups = nil
+	return errors.Join(errs...)
+}
+
+// outboxNames joins the names of a catalog's outboxes, for a log line.
+func outboxNames(c *contracts.Catalog) string {
+	var names []string
+	for _, o := range c.Outboxes {
+		names = append(names, o.Name)
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"outboxrelay/contracts"
+)
+
+// standInFlags give handler targets a topic to go to.
+type standInFlags struct {
+	StandIn []string `default:"CLAIMS_HANDLER=ier-claims-handler" env:"STAND_IN" placeholder:"TARGET=TOPIC" help:"Topic that a handler target gets while no handler is registered for it; --stand-in= for none."`
+}
+
+// Validate names the first malformed pair.
+func (f standInFlags) Validate() error {
+	_, err := f.topics()
+	return err
+}
+
+func (f standInFlags) topics() (map[string]string, error) {
+	topics := map[string]string{}
+	for _, pair := range f.StandIn {
+		if pair == "" {
+			continue
+		}
+		target, topic, ok := strings.Cut(pair, "=")
+		if !ok || target == "" || topic == "" {
+			return nil, fmt.Errorf("--stand-in %q: want TARGET=TOPIC", pair)
+		}
+		topics[target] = topic
+	}
+	return topics, nil
+}
+
+// apply gives the catalog's handler targets their stand-ins. Those that the
+// catalog does not have as a handler are passed over, so that the default suits
+// every catalog. A handler target that is left without one is an error, as
+// nothing would take its records.
+func (f standInFlags) apply(catalog *contracts.Catalog) (*contracts.Catalog, error) {
+	topics, err := f.topics()
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	given := map[string]string{}
+	var missing []string
+	for name, target := range catalog.Targets {
+		if target.Kind != contracts.KindHandler {
+			continue
+		}
+		if topic, ok := topics[name]; ok {
+			given[name] = topic
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return nil, usageError("the catalog's target %s is a handler, and none is registered: give it a topic with --stand-in %s=TOPIC",
+			strings.Join(missing, ", "), missing[0])
+	}
+	with, err := catalog.WithTopics(given)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	return with, nil
+}

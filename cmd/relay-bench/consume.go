@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/contracts"
+	local "outboxrelay/deploy/local/pubsub"
+)
+
+const (
+	pullMessages = 1000 // of one pull, Pub/Sub's maximum
+	ackSeconds   = 600  // Pub/Sub's maximum: nothing is to come twice
+	// arriveWithin is how long the last messages may take after their records
+	// were marked as delivered.
+	arriveWithin = 30 * time.Second
+)
+
+// consumer reads subscriptions into a book. Messages are dated by their publish,
+// so it does not matter when it reads them.
+type consumer struct {
+	stage  *stage
+	book   *book
+	topics []string
+}
+
+// subscribe comes before what is to be measured is appended.
+func (s *stage) subscribe(ctx context.Context, b *book, topics []string) (*consumer, error) {
+	c := &consumer{stage: s, book: b, topics: topics}
+	for _, topic := range topics {
+		_, err := s.ps.SubscriptionAdminClient.CreateSubscription(ctx, &pubsubpb.Subscription{
+			Name:               c.subscription(topic),
+			Topic:              local.TopicName(project, topic),
+			AckDeadlineSeconds: ackSeconds,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("subscribe to %s: %w", topic, err)
+		}
+	}
+	return c, nil
+}
+
+func (c *consumer) subscription(topic string) string {
+	return local.SubscriptionName(project, "bench-"+topic)
+}
+
+// run reads until ctx ends, which is no error.
+func (c *consumer) run(ctx context.Context) error {
+	g, work := errgroup.WithContext(ctx)
+	for _, topic := range c.topics {
+		g.Go(func() error {
+			for sleep(work, c.stage.cloud.pullEvery) {
+				if _, err := c.pull(work, topic); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// collect reads until every record of the book is complete. Those that are not
+// within arriveWithin are an error: the side has marked what it did not publish.
+func (c *consumer) collect(ctx context.Context) error {
+	for began := time.Now(); ; {
+		read := 0
+		for _, topic := range c.topics {
+			n, err := c.pull(ctx, topic)
+			if err != nil {
+				return err
+			}
+			read += n
+		}
+		missing := c.book.outstanding()
+		switch {
+		case missing == 0:
+			return nil
+		case read > 0:
+			continue
+		case time.Since(began) > arriveWithin:
+			return fmt.Errorf("collect messages: %d delivered records lack some", missing)
+		}
+		if !sleep(ctx, c.stage.cloud.pullEvery) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (c *consumer) pull(ctx context.Context, topic string) (int, error) {
+	admin := c.stage.ps.SubscriptionAdminClient
+	resp, err := admin.Pull(ctx, &pubsubpb.PullRequest{
+		Subscription: c.subscription(topic),
+		MaxMessages:  pullMessages,
+		//nolint:staticcheck // deprecated for Pub/Sub itself; emulators wait without it
+		ReturnImmediately: true,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("pull from %s: %w", topic, err)
+	}
+	if len(resp.ReceivedMessages) == 0 {
+		return 0, nil
+	}
+	acks := make([]string, len(resp.ReceivedMessages))
+	for i, m := range resp.ReceivedMessages {
+		acks[i] = m.AckId
+		c.book.arrived(m.Message.Attributes[contracts.AttrIdempotencyKey], topic, m.Message.PublishTime.AsTime())
+	}
+	err = admin.Acknowledge(ctx, &pubsubpb.AcknowledgeRequest{Subscription: c.subscription(topic), AckIds: acks})
+	if err != nil {
+		return 0, fmt.Errorf("acknowledge to %s: %w", topic, err)
+	}
+	return len(acks), nil
+}
+
+// topicsOf are the topics of the lanes' records, each once.
+func (s *stage) topicsOf(lanes ...contracts.Lane) []string {
+	var topics []string
+	have := map[string]bool{}
+	for _, outbox := range s.catalog.Outboxes {
+		for _, event := range outbox.Events {
+			for _, lane := range lanes {
+				if event.Lane != lane {
+					continue
+				}
+				for _, target := range event.Targets {
+					topic := s.catalog.Targets[target].Topic
+					if !have[topic] {
+						have[topic] = true
+						topics = append(topics, topic)
+					}
+				}
+			}
+		}
+	}
+	return topics
+}

@@ -1,0 +1,134 @@
+package floor
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"outboxrelay/contracts"
+	"outboxrelay/deploy/local"
+)
+
+const project = "floor-test"
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// The SDK's tracing starts one for good.
+		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+func setup(t *testing.T) (*local.Cloud, *contracts.Catalog, *firestore.Client) {
+	t.Helper()
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if catalog, err = catalog.WithTopics(map[string]string{"CLAIMS_HANDLER": "ier-claims-handler"}); err != nil {
+		t.Fatal(err)
+	}
+	cloud, err := local.Start(local.Options{Project: project, Topics: catalog.Topics()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, pair := range cloud.Env() {
+		name, value, _ := strings.Cut(pair, "=")
+		t.Setenv(name, value)
+	}
+	client, err := firestore.NewClient(t.Context(), project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return cloud, catalog, client
+}
+
+func TestFloorPublishesAndMarksEveryRecord(t *testing.T) {
+	cloud, catalog, client := setup(t)
+	const each = 30 // more than the window, so that it must refill
+	r := rand.New(rand.NewPCG(1, 2))
+	published := map[string]int64{}
+	for _, outbox := range catalog.Outboxes {
+		for i := range each {
+			rec := catalog.Sample(r, outbox, outbox.Name+"-1", int64(i+1), time.Now())
+			if _, err := client.Collection(outbox.Name).Doc(rec.ID).Create(t.Context(), rec.ProducerFields()); err != nil {
+				t.Fatal(err)
+			}
+			for _, target := range outbox.Route(rec.EventType).Targets {
+				published[catalog.Targets[target].Topic]++
+			}
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, Config{Project: project, Catalog: catalog, Window: 10}) }()
+	for _, outbox := range catalog.Outboxes {
+		awaitDelivered(t, client, outbox.Name, each, ended)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(published, cloud.PubSub.Counts().Published); diff != "" {
+		t.Errorf("messages by topic (-want +got):\n%s", diff)
+	}
+}
+
+func awaitDelivered(t *testing.T, client *firestore.Client, outbox string, n int, ended <-chan error) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		docs, err := client.Collection(outbox).Where(contracts.FieldStatus, "==", string(contracts.Delivered)).Documents(t.Context()).GetAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(docs) == n {
+			return
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("floor ended: %v", err)
+		case <-deadline:
+			t.Fatalf("%d of %d records of %s are delivered", len(docs), n, outbox)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func TestFloorEndsWithItsFirstFailure(t *testing.T) {
+	_, catalog, client := setup(t)
+	stray := map[string]any{
+		contracts.FieldStatus: string(contracts.Pending), contracts.FieldLane: string(contracts.BackgroundLane),
+		contracts.FieldCreatedAt: time.Now(), contracts.FieldEventType: "NobodyKnows",
+	}
+	if _, err := client.Collection("tagOutbox").Doc("stray").Create(t.Context(), stray); err != nil {
+		t.Fatal(err)
+	}
+	err := Run(t.Context(), Config{Project: project, Catalog: catalog, Window: 10})
+	if err == nil || !strings.Contains(err.Error(), `declares no "NobodyKnows"`) {
+		t.Errorf("error = %v, want one that names the event type", err)
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Config{Catalog: catalog}.Validate()
+	for _, fault := range []string{"project is missing", "window is 0", "target CLAIMS_HANDLER has no topic"} {
+		if err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("error = %v, want one with %q", err, fault)
+		}
+	}
+}

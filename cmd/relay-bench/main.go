@@ -1,0 +1,92 @@
+// Command relay-bench measures the relay against a floor: the same clients doing
+// nothing but listen, publish and mark, as fast as they can.
+//
+//	relay-bench                       everything, on the embedded cloud
+//	relay-bench -cloud google         on Google's emulators (Cloud SDK, Java 17)
+//	relay-bench -only drain,flood     some of it
+//	relay-bench -short                a smoke run of about a minute; its figures mean little
+//
+// The cloud, the relay and the floor each run as a process of their own, so that
+// the relay's CPU and memory are its own. Every measurement gets a fresh cloud.
+// It needs /proc, so it runs on Linux, and the go command unless -relay names a
+// built outbox-relay.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"outboxrelay/deploy/local/google"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // a measurement could not be made
+	exitUsage  = 2
+	exitOver   = 3 // with -strict: an aim was missed
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program. ctx ending is the wish to stop.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == floorCommand {
+		return report(stderr, runFloor(ctx, args[1:], stderr))
+	}
+	// The bench dials each cloud that it starts by itself. The clients must not
+	// find another one by the environment.
+	for _, name := range []string{google.FirestoreClientVar, google.PubSubClientVar} {
+		_ = os.Unsetenv(name) // fails only for an invalid name
+	}
+	opts, err := parseOptions(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		return report(stderr, &usageError{err})
+	}
+	load := loadAverage() // of others: nothing of the bench's has run yet
+	b, err := newBench(ctx, opts, stderr)
+	if err != nil {
+		return report(stderr, err)
+	}
+	failed := b.measure(ctx)
+	failed = errors.Join(failed, b.results.print(stdout), b.close())
+	fmt.Fprintln(stdout, machine(opts.cloud, load))
+	if code := report(stderr, failed); code != exitOK {
+		return code
+	}
+	if opts.strict && b.results.missed() > 0 {
+		return exitOver
+	}
+	return exitOK
+}
+
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "relay-bench:", err)
+	if _, ok := errors.AsType[*usageError](err); ok {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() + " (see relay-bench -help)" }
+func (e *usageError) Unwrap() error { return e.err }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		args string
+		want options
+		fail string // part of the error
+	}{
+		"none":            {"", options{cloud: "embedded", rounds: 2, scale: full}, ""},
+		"google":          {"-cloud google", options{cloud: "google", rounds: 2, scale: full}, ""},
+		"some":            {"-only drain,flood -rounds 3", options{cloud: "embedded", rounds: 3, only: []string{"drain", "flood"}, scale: full}, ""},
+		"short":           {"-short", options{cloud: "embedded", rounds: 1, short: true, scale: smoke}, ""},
+		"unknown cloud":   {"-cloud moon", options{}, `-cloud is "moon"`},
+		"unknown measure": {"-only drain,speed", options{}, `-only names "speed"`},
+		"no rounds":       {"-rounds 0", options{}, "-rounds is 0"},
+		"window":          {"-floor-window -1", options{}, "-floor-window is -1"},
+		"argument":        {"drain", options{}, `unexpected argument "drain"`},
+		"all at once":     {"-rounds 0 -cloud moon", options{}, "-rounds is 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseOptions(strings.Fields(c.args), io.Discard)
+			if c.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fail) {
+					t.Fatalf("error = %v, want one with %q", err, c.fail)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(options{}, scale{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWants(t *testing.T) {
+	some := options{only: []string{"drain"}}
+	got := []bool{options{}.wants("rss"), some.wants("drain"), some.wants("rss")}
+	if diff := cmp.Diff([]bool{true, true, false}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWrongUseExitsWithUsage(t *testing.T) {
+	var stderr strings.Builder
+	code := run(t.Context(), []string{"-cloud", "moon"}, io.Discard, &stderr)
+	if code != exitUsage || !strings.Contains(stderr.String(), "moon") {
+		t.Errorf("code %d, stderr %q; want %d and the reason", code, &stderr, exitUsage)
+	}
+}

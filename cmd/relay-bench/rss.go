@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// measureRSS compares the memory of a side in front of backlogs of three sizes.
+// The small one fits into memory as a whole; between the others only what is
+// not bounded can grow. A side need not drain the large one: what it would keep
+// of it, it reads in the first seconds. Each backlog gets a fresh process, so
+// that its peak is that of the backlog.
+func measureRSS(ctx context.Context, b *bench, who side) (readings, error) {
+	scale := b.opts.scale
+	small, _, err := b.watchMemory(ctx, who, scale.rssSmall)
+	if err != nil {
+		return nil, err
+	}
+	middle, _, err := b.watchMemory(ctx, who, scale.rssMiddle)
+	if err != nil {
+		return nil, err
+	}
+	large, largeMedian, err := b.watchMemory(ctx, who, scale.rssLarge)
+	if err != nil {
+		return nil, err
+	}
+	return readings{
+		keyRSSSmall: small, keyRSSMiddle: middle, keyRSSLarge: large, keyRSSLargeMedian: largeMedian,
+		keyRSSGrowth: large / small, keyRSSGrowthMiddle: large / middle,
+	}, nil
+}
+
+// watchMemory returns the peak and the median of what was resident, in MiB.
+func (b *bench) watchMemory(ctx context.Context, who side, backlog int) (peak, median float64, err error) {
+	_, err = b.onStage(ctx, func(s *stage) (readings, error) {
+		if err := s.appendBacklog(ctx, backlog, ""); err != nil {
+			return nil, err
+		}
+		r, err := b.start(s, who)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.awaitDelivered(ctx, r, 1); err != nil {
+			_, stopErr := r.finish()
+			return nil, joinFirst(err, stopErr)
+		}
+		sleep(ctx, b.opts.scale.rssFor)
+		line, err := r.finish()
+		if err != nil {
+			return nil, err
+		}
+		peak, median = mebibytes(line.peak()), mebibytes(line.median())
+		return nil, nil
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("watch memory at a backlog of %d: %w", backlog, err)
+	}
+	return peak, median, nil
+}
