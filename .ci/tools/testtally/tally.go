@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// outcome of a test. A higher one wins over a lower one of another run.
+type outcome int
+
+const (
+	skipped outcome = iota + 1
+	passed
+	failed
+)
+
+// tally holds each test's outcome. A package that failed with no test to blame,
+// because it did not build or its binary died, counts as a failed test.
+type tally map[name]outcome
+
+// add counts a run, and prints the line with which go test closes each package
+// that has tests in it.
+func (t tally) add(r io.Reader, out io.Writer) error {
+	blamed := map[string]bool{} // packages with a failed test
+	for e, err := range events(r) {
+		if err != nil {
+			return err
+		}
+		if closesPackage(e) {
+			if _, err := io.WriteString(out, e.Output); err != nil {
+				return err
+			}
+		}
+		n := name{e.Package, e.Test}
+		switch {
+		case e.Action == "fail" && (e.Test != "" || !blamed[e.Package]):
+			blamed[e.Package] = true
+			t.raise(n, failed)
+		case e.Test == "":
+		case e.Action == "pass":
+			t.raise(n, passed)
+		case e.Action == "skip":
+			t.raise(n, skipped)
+		}
+	}
+	return nil
+}
+
+func (t tally) raise(n name, to outcome) { t[n] = max(t[n], to) }
+
+// closesPackage tells a package's last line, unless no test of it ran.
+func closesPackage(e event) bool {
+	if e.Action != "output" || e.Test != "" || strings.Contains(e.Output, "[no tests to run]") {
+		return false
+	}
+	return strings.HasPrefix(e.Output, "ok  \t") || strings.HasPrefix(e.Output, "FAIL\t")
+}
+
+func (t tally) closing(alsoFailed int) string {
+	counts := map[outcome]int{failed: alsoFailed}
+	for _, o := range t {
+		counts[o]++
+	}
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", counts[passed], counts[failed], counts[skipped])
+}
