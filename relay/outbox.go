@@ -27,6 +27,7 @@ type outbox struct {
 	// pageSlots bounds the pages that are read and decoded at once, for each
 	// lane, so that none waits for another lane's.
 	pageSlots map[contracts.Lane]chan struct{}
+	pacers    map[contracts.Lane]*pacer
 
 	ledger *ledger
 	feeds  []*feed // one for each declared lane
@@ -36,7 +37,7 @@ func (r *Relay) newOutbox(spec *contracts.Outbox) *outbox {
 	o := &outbox{
 		spec: spec, catalog: r.catalog, store: r.store, tuning: r.tuning, now: r.now,
 		log: r.log.With(zap.String("outbox", spec.Name)), metrics: r.metrics, health: newOutboxHealth(spec, r.metrics),
-		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, ledger: newLedger(),
+		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, ledger: newLedger(),
 	}
 	for _, lane := range spec.Lanes() {
 		o.feeds = append(o.feeds, newFeed(o.ledger, lane, r.catalog.Lanes[lane].InFlight))

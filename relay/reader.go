@@ -52,12 +52,19 @@ func (r *reader) catchUp(ctx context.Context) error {
 	var carry []Doc // a commit's records that the page's edge cut through
 	after, generation := r.feed.start()
 	for {
-		b, rest, next, err := r.readPage(ctx, after, carry)
-		if err != nil {
+		if err := r.feed.waitRoom(ctx, r.outbox.tuning.PageSize); err != nil {
 			return err
 		}
-		carry = rest
-		switch ok, err := r.take(ctx, b, generation); {
+		ok, next := false, Position{}
+		err := r.outbox.pacers[r.feed.lane].page(ctx, func() (err error) {
+			var b batch
+			if b, carry, next, err = r.readPage(ctx, after, carry); err != nil {
+				return err
+			}
+			ok, err = r.take(ctx, b, generation)
+			return err
+		})
+		switch {
 		case err != nil:
 			return err
 		case !ok: // rewound
@@ -76,9 +83,6 @@ func (r *reader) catchUp(ctx context.Context) error {
 // take several times the memory of what remains of them, few pages of a lane
 // are in work at once.
 func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b batch, rest []Doc, next Position, err error) {
-	if err := r.feed.waitRoom(ctx); err != nil {
-		return batch{}, nil, Position{}, err
-	}
 	slots := r.outbox.pageSlots[r.feed.lane]
 	select {
 	case slots <- struct{}{}:
@@ -178,7 +182,7 @@ func (r *reader) take(ctx context.Context, b batch, generation int) (bool, error
 		return false, nil
 	}
 	for _, e := range b.entries {
-		if err := r.feed.waitRoom(ctx); err != nil {
+		if err := r.feed.waitRoom(ctx, 1); err != nil {
 			return false, err
 		}
 		switch r.feed.admit(e, generation) {
@@ -267,7 +271,7 @@ func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Do
 	}
 	at := carry[0].CreatedAt
 	for after := (Position{At: at}); ; {
-		if err := r.feed.waitRoom(ctx); err != nil {
+		if err := r.feed.waitRoom(ctx, 1); err != nil {
 			return nil, nil, err
 		}
 		page, err := r.page(ctx, after)

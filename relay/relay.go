@@ -43,6 +43,7 @@ type Relay struct {
 	settlers map[contracts.Lane]*settler
 	// pageSlots bounds the pages in work, see outbox.
 	pageSlots map[contracts.Lane]chan struct{}
+	pacers    map[contracts.Lane]*pacer // of the lanes that give way
 	outboxes  []*outbox
 	stopping  atomic.Bool
 }
@@ -78,6 +79,10 @@ func New(c Config) (*Relay, error) {
 		r.pageSlots[lane] = make(chan struct{}, pagesAtOnce)
 		r.settlers[lane] = newSettler(lane, policy.SettleLinger, c.Store, tuning, r.now, c.Log.With(zap.String("lane", string(lane))), r.metrics)
 	}
+	r.pacers = map[contracts.Lane]*pacer{contracts.BackgroundLane: newPacer(
+		r.pools[contracts.BackgroundLane],
+		[]*lanes.Pool{r.pools[contracts.CriticalLane], r.pools[contracts.StandardLane]}, r.now,
+	)}
 	for _, spec := range c.Catalog.Outboxes {
 		r.outboxes = append(r.outboxes, r.newOutbox(spec))
 	}

@@ -1,6 +1,7 @@
 package pubsub
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,10 +75,19 @@ func pull(ctx context.Context, client *pubsub.Client, subscription string) ([]*p
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(resp.ReceivedMessages, func(a, b *pb.ReceivedMessage) int {
-		return a.Message.PublishTime.AsTime().Compare(b.Message.PublishTime.AsTime())
-	})
+	slices.SortStableFunc(resp.ReceivedMessages, byPublish)
 	return resp.ReceivedMessages, nil
+}
+
+// byPublish orders messages as they were published. Google's emulator stamps
+// them with milliseconds, and hands out what shares one in no order; IDs are
+// counted up, by it as by the fake.
+func byPublish(a, b *pb.ReceivedMessage) int {
+	return cmp.Or(
+		a.Message.PublishTime.AsTime().Compare(b.Message.PublishTime.AsTime()),
+		cmp.Compare(len(a.Message.MessageId), len(b.Message.MessageId)),
+		cmp.Compare(a.Message.MessageId, b.Message.MessageId),
+	)
 }
 
 func acknowledge(ctx context.Context, client *pubsub.Client, subscription string, messages []*pb.ReceivedMessage) error {
