@@ -38,13 +38,11 @@ func newFeed(l *ledger, lane contracts.Lane, capacity int) *feed {
 	}
 }
 
-// waitRoom blocks until the feed may take n more records, or as many as it
-// ever may.
-func (f *feed) waitRoom(ctx context.Context, n int) error {
-	n = min(n, f.capacity)
+// waitRoom blocks until the feed may take one more record.
+func (f *feed) waitRoom(ctx context.Context) error {
 	for {
 		f.ledger.mu.Lock()
-		ok := f.running+n <= f.capacity && f.running+f.resting+n <= restingFactor*f.capacity
+		ok := f.running < f.capacity && f.running+f.resting < restingFactor*f.capacity
 		f.ledger.mu.Unlock()
 		if ok {
 			return nil

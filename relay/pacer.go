@@ -33,7 +33,7 @@ const (
 	// backlog is the number of aggregates in an urgent lane beyond which that
 	// lane is itself behind, and nobody's latency is left to protect.
 	backlog = 64
-	// settleCheck is how often the end of a page's deliveries is looked for.
+	// settleCheck is how often the end of the deliveries under way is looked for.
 	settleCheck = 2 * time.Millisecond
 	// patience bounds a page's time, should its target hang.
 	patience = time.Second
@@ -43,7 +43,8 @@ func newPacer(own *lanes.Pool, urgent []*lanes.Pool, now func() time.Time) *pace
 	return &pacer{own: own, urgent: urgent, now: now, turn: make(chan struct{}, 1)}
 }
 
-// page does the work of one page at the lane's pace. A nil pacer has none.
+// page reads one page, by work, at the lane's pace: it returns once what the
+// lane had was delivered, and the pause is over. A nil pacer has no pace.
 func (p *pacer) page(ctx context.Context, work func() error) error {
 	if p == nil || !p.givesWay() {
 		return work()
@@ -58,7 +59,10 @@ func (p *pacer) page(ctx context.Context, work func() error) error {
 	if err := work(); err != nil {
 		return err
 	}
-	for p.own.Active() > 0 && p.now().Sub(began) < patience && sleep(ctx, settleCheck) {
+	for p.own.Active() > 0 && p.now().Sub(began) < patience {
+		if !sleep(ctx, settleCheck) {
+			return ctx.Err()
+		}
 	}
 	sleep(ctx, pauseShare*p.now().Sub(began))
 	return ctx.Err()

@@ -52,19 +52,19 @@ func (r *reader) catchUp(ctx context.Context) error {
 	var carry []Doc // a commit's records that the page's edge cut through
 	after, generation := r.feed.start()
 	for {
-		if err := r.feed.waitRoom(ctx, r.outbox.tuning.PageSize); err != nil {
+		if err := r.feed.waitRoom(ctx); err != nil {
 			return err
 		}
-		ok, next := false, Position{}
+		var b batch
+		var next Position
 		err := r.outbox.pacers[r.feed.lane].page(ctx, func() (err error) {
-			var b batch
-			if b, carry, next, err = r.readPage(ctx, after, carry); err != nil {
-				return err
-			}
-			ok, err = r.take(ctx, b, generation)
+			b, carry, next, err = r.readPage(ctx, after, carry)
 			return err
 		})
-		switch {
+		if err != nil {
+			return err
+		}
+		switch ok, err := r.take(ctx, b, generation); {
 		case err != nil:
 			return err
 		case !ok: // rewound
@@ -182,7 +182,7 @@ func (r *reader) take(ctx context.Context, b batch, generation int) (bool, error
 		return false, nil
 	}
 	for _, e := range b.entries {
-		if err := r.feed.waitRoom(ctx, 1); err != nil {
+		if err := r.feed.waitRoom(ctx); err != nil {
 			return false, err
 		}
 		switch r.feed.admit(e, generation) {
@@ -271,7 +271,7 @@ func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Do
 	}
 	at := carry[0].CreatedAt
 	for after := (Position{At: at}); ; {
-		if err := r.feed.waitRoom(ctx, 1); err != nil {
+		if err := r.feed.waitRoom(ctx); err != nil {
 			return nil, nil, err
 		}
 		page, err := r.page(ctx, after)
