@@ -99,6 +99,7 @@ type fixture struct {
 	publish    ierpubsub.Settings
 	wrapStore  func(relay.Store) relay.Store
 	wrapTarget func(name string, target ier.Target) ier.Target
+	patience   time.Duration // beyond the usual half minute, for what takes long
 }
 
 // setup makes topics and consumers. publish sees every call to Pub/Sub. The relay is started by run.
@@ -252,7 +253,7 @@ func (f *fixture) fields(path string) map[string]any {
 // eventually waits until cond holds.
 func (f *fixture) eventually(what string, cond func() bool) {
 	f.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(30*time.Second + f.patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
