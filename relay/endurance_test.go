@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay"
 )
 
 // TestEndurance and its twin deliver many records over all outboxes while one
@@ -67,6 +68,7 @@ func endure(t *testing.T, c *cloud) {
 	}
 	faults := &publishFaults{random: rand.New(rand.NewPCG(7, 7)), share: 0.05}
 	f := setup(t, c, faults.intercept)
+	f.tuning.CanaryInterval = relay.DefaultTuning().CanaryInterval // as in service: the emulators are the bottleneck
 	f.run()
 	var all []*contracts.Record
 	for _, o := range f.catalog.Outboxes {
@@ -81,7 +83,7 @@ func endure(t *testing.T, c *cloud) {
 		if time.Now().Before(next) {
 			return false
 		}
-		next = time.Now().Add(time.Duration(n) * 100 * time.Microsecond)
+		next = time.Now().Add(time.Duration(n) * 300 * time.Microsecond)
 		return f.total(contracts.Delivered)+f.total(contracts.Dead) == len(all)
 	})
 	dead := f.deadLetters()
