@@ -66,13 +66,16 @@ type Outbox struct {
 
 // EventRoute says what happens to events of one type, or of one pattern.
 type EventRoute struct {
-	Type       string // exact, or a pattern in which '*' matches any run of characters, also none
-	Version    int64  // version of the payload contract; 0: any
-	Lane       Lane
-	Tier       Tier
-	Targets    []string
-	SchemaName string // "" when the payload is not checked
-	Schema     *jsonschema.Schema
+	Type    string // exact, or a pattern in which '*' matches any run of characters, also none
+	Version int64  // version of the payload contract; 0: any
+	Lane    Lane
+	Tier    Tier
+	Targets []string
+	// TwoPersonRule asks that a SECURITY_BLOCK dead letter is replayed by
+	// another person than the one who authorized it.
+	TwoPersonRule bool
+	SchemaName    string // "" when the payload is not checked
+	Schema        *jsonschema.Schema
 }
 
 // RetryPolicy bounds the attempts before a record is dead-lettered.

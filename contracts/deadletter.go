@@ -47,7 +47,19 @@ const (
 	CollectionFrozen         = "frozen-entities"
 	CollectionErrorLog       = "domain-error-log"
 	CollectionRefreshSignals = "token-refresh-signals"
+	CollectionAudit          = "audit-log"    // one document for each decision
+	CollectionGroups         = "dlq-groups"   // one for each event type and normalised error
+	CollectionReplays        = "bulk-replays" // bulk replays; their pinned items are documents below them
+	CollectionLaneControl    = "lane-control" // one for each lane that was ever paused
 )
+
+// Collections lists the service's own collections.
+func Collections() []string {
+	return []string{
+		CollectionDeadLetters, CollectionFrozen, CollectionErrorLog, CollectionRefreshSignals,
+		CollectionAudit, CollectionGroups, CollectionReplays, CollectionLaneControl,
+	}
+}
 
 // Topics of the service's own, beside those of the targets.
 const (
@@ -72,4 +84,10 @@ const (
 	DeadFieldReplays        = "replays"
 	DeadFieldNextReplayAt   = "nextReplayAt"
 	DeadFieldDecisions      = "decisions"
+	DeadFieldOpen           = "open"          // false once it was replayed or discarded
+	DeadFieldGroup          = "group"         // ID of its event type and normalised error
+	DeadFieldReplaying      = "replaying"     // the replay that was asked for and has not ended
+	DeadFieldLastReplay     = "lastReplay"    // how the last one ended
+	DeadFieldAuthorizedBy   = "authorizedBy"  // SECURITY_BLOCK: who authorized its replay
+	DeadFieldRecordTrimmed  = "recordTrimmed" // its record lacks its payload, which stands in the outbox alone
 )

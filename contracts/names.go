@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -43,7 +44,7 @@ func collectionProblem(name string) string {
 		return "is reserved by Firestore, as every __name__"
 	case len(name) > MaxAttributeBytes || !printable(name):
 		return "is longer than 1024 bytes or holds characters that are not printable"
-	case name == CollectionDeadLetters || name == CollectionFrozen || name == CollectionErrorLog || name == CollectionRefreshSignals:
+	case slices.Contains(Collections(), name):
 		return "is a collection of the service's own"
 	}
 	return ""

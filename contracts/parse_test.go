@@ -95,13 +95,15 @@ func TestCatalogFaults(t *testing.T) {
 		}},
 		{"event is text", soundTargets + box("E"), []string{"7: event 1 of outbox box is text, not a mapping; write it as key: value lines"}},
 		{"unknown words in an event", soundTargets + box("{type: E, lane: FAST, tier: MILD, targets: [NOBODY], color: red}"), []string{
-			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, lane, tier, targets, schema`,
+			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, lane, tier, targets, schema, twoPersonRule`,
 			`7: event E of outbox box: lane "FAST" is unknown; use one of CRITICAL_LANE, STANDARD_LANE, BACKGROUND_LANE`,
 			`7: event E of outbox box: tier "MILD" is unknown; use one of SAFE_AUTO, REVIEW_REQUIRED, SECURITY_BLOCK`,
 			`7: event E of outbox box: target "NOBODY" is unknown; declare it under targets`,
 		}},
 		{"no target", soundTargets + box("{type: E, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: []}"), []string{"7: event E of outbox box has no target; name one"}},
 		{"target twice", soundTargets + box("{type: E, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T, T]}"), []string{"7: event E of outbox box names target T twice; keep one of them"}},
+		{"two-person rule is a word", soundTargets + box(event("twoPersonRule: please")), []string{"7: event E of outbox box: twoPersonRule is neither true nor false; write true or false"}},
+		{"two-person rule of a mild tier", soundTargets + box(event("twoPersonRule: true")), []string{"7: event E of outbox box: twoPersonRule is for tier SECURITY_BLOCK alone; remove it, or use tier SECURITY_BLOCK"}},
 		{"bad version", soundTargets + box(event("version: 0")), []string{"7: event E of outbox box: version is 0, out of range; use 1 to 9223372036854775807"}},
 		{"version is a word", soundTargets + box(event("version: latest")), []string{"7: event E of outbox box: version is text, want an integer; write digits"}},
 		{"event twice", soundTargets + box(soundEvent, soundEvent), []string{"8: outbox box: event E is declared twice, also in line 7; keep one of them"}},
@@ -336,4 +338,16 @@ func FuzzParseCatalog(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTwoPersonRule(t *testing.T) {
+	text := soundTargets + box("{type: E, lane: CRITICAL_LANE, tier: SECURITY_BLOCK, targets: [T], twoPersonRule: true}", "{type: F, lane: CRITICAL_LANE, tier: SECURITY_BLOCK, targets: [T]}")
+	got, err := ParseCatalog("c.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := got.Outboxes[0]
+	if !o.Route("E").TwoPersonRule || o.Route("F").TwoPersonRule {
+		t.Errorf("the rule is %v for E and %v for F, want it for E alone", o.Route("E").TwoPersonRule, o.Route("F").TwoPersonRule)
+	}
 }

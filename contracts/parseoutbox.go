@@ -124,7 +124,7 @@ func (p *catalogParser) warnTwoLanes(s *section, o *Outbox) {
 func (p *catalogParser) parseEvents(s *section, key string, n *yaml.Node, of string) []declared {
 	var out []declared
 	for i, item := range s.list(key, n) {
-		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema")
+		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema", "twoPersonRule")
 		if e != nil {
 			out = append(out, declared{p.parseEvent(e, of), item})
 		}
@@ -159,6 +159,10 @@ func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
 				p.r.fault(n, "mend the schema's file or name another", "%s: schema %s: %v", s.where, e.SchemaName, err)
 			}
 		}
+	}
+	e.TwoPersonRule = s.flag("twoPersonRule", false)
+	if e.TwoPersonRule && e.Tier.Valid() && e.Tier != SecurityBlock {
+		p.r.fault(s.get("twoPersonRule"), "remove it, or use tier "+string(SecurityBlock), "%s: twoPersonRule is for tier %s alone", s.where, SecurityBlock)
 	}
 	return e
 }

@@ -69,12 +69,13 @@ type (
 		Events      []printedEvent
 	}
 	printedEvent struct {
-		Type    string
-		Version printedVersion
-		Lane    Lane
-		Tier    Tier
-		Targets []string `yaml:",flow"`
-		Schema  string   `yaml:",omitempty"`
+		Type      string
+		Version   printedVersion
+		Lane      Lane
+		Tier      Tier
+		Targets   []string `yaml:",flow"`
+		Schema    string   `yaml:",omitempty"`
+		TwoPerson bool     `yaml:"twoPersonRule,omitempty"`
 	}
 )
 
@@ -111,7 +112,7 @@ func printOutbox(o *Outbox) printedOutbox {
 		Retention: printedDuration(o.Retention), Shards: o.Shards,
 	}
 	for _, e := range o.Events {
-		out.Events = append(out.Events, printedEvent{e.Type, printedVersion(e.Version), e.Lane, e.Tier, e.Targets, e.SchemaName})
+		out.Events = append(out.Events, printedEvent{e.Type, printedVersion(e.Version), e.Lane, e.Tier, e.Targets, e.SchemaName, e.TwoPersonRule})
 	}
 	return out
 }

@@ -222,6 +222,19 @@ func (s *section) number(key string, def, least, most float64) float64 {
 	return f
 }
 
+// flag reads true or false.
+func (s *section) flag(key string, def bool) bool {
+	n := s.get(key)
+	if n == nil {
+		return def
+	}
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		s.r.fault(n, "write true or false", "%s: %s is neither true nor false", s.where, key)
+		return def
+	}
+	return strings.EqualFold(n.Value, "true")
+}
+
 // list reads n, the value of key, as a list. A nil n is an empty one.
 func (s *section) list(key string, n *yaml.Node) []*yaml.Node {
 	if n == nil {
