@@ -132,6 +132,15 @@ func (o *outbox) idle(aggregate string) {
 	}
 }
 
+// flows tells the lanes that give way to this one that its records come in.
+func (o *outbox) flows(lane contracts.Lane) {
+	for paced, p := range o.pacers {
+		if paced != lane {
+			p.flows()
+		}
+	}
+}
+
 // openTarget lets records through to a target that answers again.
 func (o *outbox) openTarget(target string) {
 	for _, f := range o.feeds {

@@ -248,7 +248,11 @@ func (r *reader) listen(ctx context.Context) error {
 					return err
 				}
 			}
-			ok, err := r.take(ctx, r.decode(docs), generation)
+			b := r.decode(docs)
+			if len(b.entries) > 0 {
+				r.outbox.flows(r.feed.lane)
+			}
+			ok, err := r.take(ctx, b, generation)
 			if err != nil || !ok {
 				r.unread(append(docs, carry...))
 				return err

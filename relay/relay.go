@@ -79,10 +79,7 @@ func New(c Config) (*Relay, error) {
 		r.pageSlots[lane] = make(chan struct{}, pagesAtOnce)
 		r.settlers[lane] = newSettler(lane, policy.SettleLinger, c.Store, tuning, r.now, c.Log.With(zap.String("lane", string(lane))), r.metrics)
 	}
-	r.pacers = map[contracts.Lane]*pacer{contracts.BackgroundLane: newPacer(
-		r.pools[contracts.BackgroundLane],
-		[]*lanes.Pool{r.pools[contracts.CriticalLane], r.pools[contracts.StandardLane]}, r.now,
-	)}
+	r.pacers = map[contracts.Lane]*pacer{contracts.BackgroundLane: newPacer(r.pools[contracts.BackgroundLane], r.now)}
 	for _, spec := range c.Catalog.Outboxes {
 		r.outboxes = append(r.outboxes, r.newOutbox(spec))
 	}
