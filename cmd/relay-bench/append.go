@@ -16,6 +16,7 @@ import (
 
 const (
 	backlogCommit   = 400 // records of one commit of a backlog
+	backlogAge      = time.Second
 	backlogOutboxes = 3   // outboxes that are filled at the same time
 	paceInFlight    = 256 // commits of a paced load at most under way
 
@@ -24,7 +25,9 @@ const (
 
 // appendBacklog appends n records as fast as commits of many go. Those of one
 // outbox are appended one commit after the other, so that the versions of an
-// aggregate ascend with createdAt.
+// aggregate ascend with createdAt. It returns once the youngest has waited for a
+// moment, as a backlog has: the relay takes what was appended just now on
+// another way.
 func (s *stage) appendBacklog(ctx context.Context, n int, lane contracts.Lane) error {
 	byOutbox := map[string][]*contracts.Record{}
 	for _, rec := range s.records.take(n, lane) {
@@ -42,7 +45,11 @@ func (s *stage) appendBacklog(ctx context.Context, n int, lane contracts.Lane) e
 			return nil
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	sleep(ctx, backlogAge)
+	return nil
 }
 
 // load is a steady stream of appends.
