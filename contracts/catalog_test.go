@@ -42,7 +42,7 @@ func TestDefaultCatalogIsTheContract(t *testing.T) {
 		Lanes: map[Lane]LanePolicy{
 			CriticalLane:   {SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 200, InFlight: 1000, PublishDelay: 0, SettleLinger: 5 * time.Millisecond},
 			StandardLane:   {SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 200, InFlight: 1000, PublishDelay: time.Millisecond, SettleLinger: 20 * time.Millisecond},
-			BackgroundLane: {SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 1000, PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond},
+			BackgroundLane: {SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 1000, PublishDelay: 5 * time.Millisecond, SettleLinger: 50 * time.Millisecond},
 		},
 		Targets: map[string]TargetSpec{
 			"FUNNEL":             topic("FUNNEL", "ier-funnel-standard"),

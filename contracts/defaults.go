@@ -22,7 +22,7 @@ func defaultLanes() map[Lane]LanePolicy {
 		},
 		BackgroundLane: {
 			SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 1000,
-			PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond,
+			PublishDelay: 5 * time.Millisecond, SettleLinger: 50 * time.Millisecond,
 		},
 	}
 }

@@ -33,12 +33,12 @@ func (s *stage) appendBacklog(ctx context.Context, n int, lane contracts.Lane) e
 	for _, rec := range s.records.take(n, lane) {
 		byOutbox[rec.Outbox] = append(byOutbox[rec.Outbox], rec)
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, appending := errgroup.WithContext(ctx)
 	g.SetLimit(backlogOutboxes)
 	for _, recs := range byOutbox {
 		g.Go(func() error {
 			for chunk := range slices.Chunk(recs, backlogCommit) {
-				if _, err := s.commit(ctx, chunk); err != nil {
+				if _, err := s.commit(appending, chunk); err != nil {
 					return err
 				}
 			}
