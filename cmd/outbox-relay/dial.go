@@ -9,8 +9,9 @@ import (
 	"cloud.google.com/go/pubsub/v2"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+
+	"outboxrelay/deploy/local"
 )
 
 // Variables that send a Google client to an emulator.
@@ -52,8 +53,7 @@ var keepFirestore = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 
 func (p place) dialFirestore(ctx context.Context) (*firestore.Client, error) {
 	opts := []option.ClientOption{option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepFirestore))}
 	if p.firestore != "" {
-		opts = append(opts, emulator(p.firestore)...)
-		opts = append(opts, option.WithGRPCDialOption(grpc.WithPerRPCCredentials(emulatorOwner{})))
+		opts = append(opts, local.FirestoreOptions(p.firestore)...)
 	}
 	client, err := firestore.NewClientWithDatabase(ctx, p.project, p.database, opts...)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p place) pubsubOptions() []option.ClientOption {
 	if p.pubsub == "" {
 		return nil
 	}
-	return emulator(p.pubsub)
+	return local.ClientOptions(p.pubsub)
 }
 
 // dialPubSub opens a client for topics and subscriptions.
@@ -78,22 +78,3 @@ func (p place) dialPubSub(ctx context.Context) (*pubsub.Client, error) {
 	}
 	return client, nil
 }
-
-// emulator leads a client to a plain-text server.
-func emulator(addr string) []option.ClientOption {
-	return []option.ClientOption{
-		option.WithEndpoint("passthrough:///" + addr),
-		option.WithoutAuthentication(),
-		option.WithTelemetryDisabled(),
-		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
-	}
-}
-
-// emulatorOwner makes a Firestore emulator skip its security rules.
-type emulatorOwner struct{}
-
-func (emulatorOwner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer owner"}, nil
-}
-
-func (emulatorOwner) RequireTransportSecurity() bool { return false }

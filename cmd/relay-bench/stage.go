@@ -9,11 +9,9 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
-	"google.golang.org/api/option"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local"
 	ierpubsub "outboxrelay/ier/pubsub"
 )
 
@@ -47,10 +45,10 @@ func (b *bench) openStage(ctx context.Context) (*stage, error) {
 
 func (s *stage) connect(ctx context.Context) error {
 	var err error
-	if s.fs, err = firestore.NewClient(ctx, project, append(emulator(s.cloud.firestore), option.WithGRPCDialOption(grpc.WithPerRPCCredentials(owner{})))...); err != nil {
+	if s.fs, err = firestore.NewClient(ctx, project, local.FirestoreOptions(s.cloud.firestore)...); err != nil {
 		return fmt.Errorf("connect to Firestore: %w", err)
 	}
-	if s.ps, err = pubsub.NewClient(ctx, project, emulator(s.cloud.pubsub)...); err != nil {
+	if s.ps, err = pubsub.NewClient(ctx, project, local.ClientOptions(s.cloud.pubsub)...); err != nil {
 		return fmt.Errorf("connect to Pub/Sub: %w", err)
 	}
 	return ierpubsub.EnsureTopics(ctx, s.ps, append(s.catalog.Topics(), controlTopic))
@@ -74,25 +72,6 @@ func (s *stage) outboxes() []string {
 	}
 	return names
 }
-
-// emulator leads a client to a plain-text server.
-func emulator(addr string) []option.ClientOption {
-	return []option.ClientOption{
-		option.WithEndpoint("passthrough:///" + addr),
-		option.WithoutAuthentication(),
-		option.WithTelemetryDisabled(),
-		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
-	}
-}
-
-// owner makes a Firestore emulator skip its security rules.
-type owner struct{}
-
-func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer owner"}, nil
-}
-
-func (owner) RequireTransportSecurity() bool { return false }
 
 // sleep waits for d and reports false when ctx ended before.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -13,11 +13,8 @@ import (
 
 // disturb lets a call suffer the fault that is switched on for it.
 func (s *Server) disturb(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	var topic string
-	if publish, ok := req.(*pb.PublishRequest); ok {
-		topic = path.Base(publish.Topic)
-	}
-	fault, ok := s.faults.hit(path.Base(info.FullMethod), topic)
+	publish, _ := req.(*pb.PublishRequest) // nil for any other call
+	fault, ok := s.faults.hit(path.Base(info.FullMethod), publish)
 	if !ok {
 		return next(ctx, req)
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"sync"
 	"time"
 
+	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc/codes"
 )
 
@@ -15,6 +17,9 @@ import (
 type Fault struct {
 	Method string // "Publish", "Pull", ...; "": Publish
 	Topic  string // ID of the topic that is published to; "": any
+	// Attributes of a message that all have these values. A request is hit as a
+	// whole when it holds one such message; empty: any.
+	Attributes map[string]string
 
 	Code         codes.Code    // what the call fails with; OK: it is only delayed
 	Delay        time.Duration // before the call
@@ -41,8 +46,8 @@ func (f Fault) Validate() error {
 	if f.LoseResponse && f.Code == codes.OK {
 		errs = append(errs, errors.New("a lost answer needs a code"))
 	}
-	if f.Topic != "" && f.method() != "Publish" {
-		errs = append(errs, errors.New("only a publish is matched by its topic"))
+	if (f.Topic != "" || len(f.Attributes) > 0) && f.method() != "Publish" {
+		errs = append(errs, errors.New("only a publish is matched by its topic and attributes"))
 	}
 	return errors.Join(errs...)
 }
@@ -127,9 +132,30 @@ func (fs *Faults) List() []Active {
 	return out
 }
 
-// hit returns the fault that the call is to suffer. topic is empty unless it
+// matches reports whether the call is one that f is about. publish is nil
+// unless it publishes.
+func (f Fault) matches(method string, publish *pb.PublishRequest) bool {
+	switch {
+	case f.method() != method:
+		return false
+	case f.Topic != "" && f.Topic != path.Base(publish.GetTopic()):
+		return false
+	}
+	return len(f.Attributes) == 0 || slices.ContainsFunc(publish.GetMessages(), f.strikes)
+}
+
+func (f Fault) strikes(m *pb.PubsubMessage) bool {
+	for name, value := range f.Attributes {
+		if m.Attributes[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// hit returns the fault that the call is to suffer. publish is nil unless it
 // publishes.
-func (fs *Faults) hit(method, topic string) (Fault, bool) {
+func (fs *Faults) hit(method string, publish *pb.PublishRequest) (Fault, bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if len(fs.active) == 0 {
@@ -138,7 +164,7 @@ func (fs *Faults) hit(method, topic string) (Fault, bool) {
 	fs.expire()
 	for _, a := range fs.active {
 		f := a.Fault
-		if f.method() != method || (f.Topic != "" && f.Topic != topic) {
+		if !f.matches(method, publish) {
 			continue
 		}
 		if f.Share > 0 && a.rand.Float64() >= f.Share {

@@ -9,9 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"outboxrelay/deploy/local/switchboard"
 )
 
 func TestFaultMatches(t *testing.T) {
@@ -32,7 +35,7 @@ func TestFaultMatches(t *testing.T) {
 			if _, err := fs.Add(tc.fault); err != nil {
 				t.Fatal(err)
 			}
-			if _, got := fs.hit(tc.method, tc.topic); got != tc.want {
+			if _, got := fs.hit(tc.method, &pb.PublishRequest{Topic: TopicName("p", tc.topic)}); got != tc.want {
 				t.Errorf("hit = %v, want %v", got, tc.want)
 			}
 		})
@@ -94,6 +97,7 @@ func TestFaultIsRefused(t *testing.T) {
 		"negative delay":        {Delay: -1},
 		"lost answer of no one": {Delay: 1, LoseResponse: true},
 		"topic of a pull":       {Code: codes.Internal, Method: "Pull", Topic: "orders"},
+		"attributes of a pull":  {Code: codes.Internal, Method: "Pull", Attributes: map[string]string{"a": "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := newFaults(time.Now).Add(f); err == nil {
@@ -144,7 +148,9 @@ func TestAdminHandler(t *testing.T) {
 	if len(list) == 1 {
 		list[0].Until = nil
 	}
-	want := []faultJSON{{ID: 1, Method: "Publish", Topic: "orders", Code: "UNAVAILABLE", For: "1h0m0s", Hit: 1}}
+	want := []faultJSON{{
+		ID: 1, Method: "Publish", Topic: "orders", Code: switchboard.Code(codes.Unavailable), For: switchboard.Duration(time.Hour), Hit: 1,
+	}}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("GET /faults (-want +got):\n%s", diff)
 	}
@@ -162,12 +168,38 @@ func TestAdminHandler(t *testing.T) {
 	}
 }
 
-func TestCodeNameIsReadBack(t *testing.T) {
-	for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
-		var got codes.Code
-		if err := got.UnmarshalJSON([]byte(`"` + codeName(c) + `"`)); err != nil || got != c {
-			t.Errorf("code %v reads back as %v, %v", c, got, err)
+// A request is hit as a whole when it holds a message of these attributes.
+func TestFaultMatchesAttributes(t *testing.T) {
+	of := func(aggregates ...string) *pb.PublishRequest {
+		req := &pb.PublishRequest{Topic: TopicName("p", "orders")}
+		for _, a := range aggregates {
+			req.Messages = append(req.Messages, &pb.PubsubMessage{Attributes: map[string]string{"aggregateId": a, "eventType": "Paid"}})
 		}
+		return req
+	}
+	fault := func(attributes map[string]string) Fault { return Fault{Code: codes.Internal, Attributes: attributes} }
+	for _, tc := range []struct {
+		name  string
+		fault Fault
+		req   *pb.PublishRequest
+		want  bool
+	}{
+		{"the message alone", fault(map[string]string{"aggregateId": "a"}), of("a"), true},
+		{"the message among others", fault(map[string]string{"aggregateId": "a"}), of("b", "a"), true},
+		{"other messages", fault(map[string]string{"aggregateId": "a"}), of("b", "c"), false},
+		{"all attributes together", fault(map[string]string{"aggregateId": "a", "eventType": "Paid"}), of("a"), true},
+		{"one attribute of two", fault(map[string]string{"aggregateId": "a", "eventType": "Lost"}), of("a"), false},
+		{"on another topic", Fault{Code: codes.Internal, Topic: "bills", Attributes: map[string]string{"aggregateId": "a"}}, of("a"), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fs := newFaults(time.Now)
+			if _, err := fs.Add(tc.fault); err != nil {
+				t.Fatal(err)
+			}
+			if _, got := fs.hit("Publish", tc.req); got != tc.want {
+				t.Errorf("hit = %v, want %v", got, tc.want)
+			}
+		})
 	}
 }
 
@@ -175,7 +207,7 @@ func TestCodeNameIsReadBack(t *testing.T) {
 func hits(fs *Faults, n int) int {
 	got := 0
 	for range n {
-		if _, ok := fs.hit("Publish", "orders"); ok {
+		if _, ok := fs.hit("Publish", &pb.PublishRequest{Topic: TopicName("p", "orders")}); ok {
 			got++
 		}
 	}
