@@ -6,19 +6,16 @@ import (
 	"outboxrelay/contracts"
 )
 
-// FieldRecordTrimmed is true on a dead letter whose record lacks its payload.
-const FieldRecordTrimmed = "recordTrimmed"
-
 // Item is one dead letter.
 type Item struct {
 	ID               string
-	Tier             contracts.Tier // may become stricter; OriginalTier does not
+	Tier             contracts.Tier // may become another; OriginalTier does not
 	OriginalTier     contracts.Tier
 	State            contracts.DeadState
 	Reason           contracts.Reason
 	Outbox           string
 	RecordPath       string         // "outbox/documentID"
-	Record           map[string]any // the whole record as it stood, in the store's own values
+	Record           map[string]any // the whole record as it stood; the store's own values when it is written, plain ones when it was read
 	RecordTrimmed    bool           // the copy lacks its payload, which stands only in the outbox document: both would not fit into one
 	EventID          string
 	EventType        string
@@ -28,51 +25,54 @@ type Item struct {
 	AggregateVersion int64
 	Lane             contracts.Lane
 	PendingTargets   []string
-	Errors           []contracts.AttemptError
-	Attempts         int
+	Errors           []contracts.AttemptError // of deliveries and of replays, the latest of them
+	Attempts         int                      // failed deliveries, replays apart
 	DeadAt           time.Time
-	NextReplayAt     time.Time // SAFE_AUTO only
+	Replays          int // replays that ended
+	// NextReplayAt is when it is replayed: by its schedule, or because somebody
+	// asked. Zero: not.
+	NextReplayAt time.Time
+	Decisions    []Decision // of people, and of the service where it changed the tier
+	Group        string     // see GroupOf
+	Replaying    *Request   // the replay that a person asked for and that has not ended
+	LastReplay   *Ended     // the last replay that ended
+	AuthorizedBy string     // SECURITY_BLOCK: who authorized its replay
+
+	UpdateTime time.Time // of its document; zero before it was written
 }
 
-// Fields renders the item as its document.
-func (i *Item) Fields() map[string]any {
-	errs := make([]any, len(i.Errors))
-	for n, e := range i.Errors {
-		errs[n] = ErrorFields(e)
-	}
-	f := map[string]any{
-		contracts.DeadFieldTier: string(i.Tier), contracts.DeadFieldOriginalTier: string(i.OriginalTier),
-		contracts.DeadFieldState: string(i.State), contracts.DeadFieldReason: string(i.Reason),
-		contracts.DeadFieldOutbox: i.Outbox, contracts.DeadFieldRecordPath: i.RecordPath, contracts.DeadFieldRecord: i.Record,
-		contracts.FieldEventID: i.EventID, contracts.FieldEventType: i.EventType, contracts.FieldTraceID: i.TraceID,
-		contracts.FieldIdempotencyKey: i.IdempotencyKey,
-		contracts.FieldAggregateID:    i.AggregateID, contracts.FieldAggregateVersion: i.AggregateVersion,
-		contracts.FieldLane: string(i.Lane), contracts.FieldAttempts: i.Attempts,
-		contracts.DeadFieldPendingTargets: anySlice(i.PendingTargets), contracts.DeadFieldErrors: errs,
-		contracts.DeadFieldDeadAt: i.DeadAt, contracts.DeadFieldReplays: 0, contracts.DeadFieldNextReplayAt: nil,
-		contracts.DeadFieldDecisions: []any{},
-	}
-	if !i.NextReplayAt.IsZero() {
-		f[contracts.DeadFieldNextReplayAt] = i.NextReplayAt
-	}
-	if i.RecordTrimmed {
-		f[FieldRecordTrimmed] = true
-	}
-	return f
+// Request is a replay that was asked for.
+type Request struct {
+	ID     string // of the decision
+	By     string
+	At     time.Time
+	Reason string
+	Bulk   string // the bulk replay that it is part of; "" for a single one
 }
 
-// ErrorFields renders one failed attempt, as dead letters and records keep it.
-func ErrorFields(e contracts.AttemptError) map[string]any {
-	return map[string]any{
-		contracts.AttemptFieldTime: e.At, contracts.AttemptFieldAttempt: e.Attempt, contracts.AttemptFieldTarget: e.Target,
-		contracts.AttemptFieldCode: e.Code, contracts.AttemptFieldMessage: e.Message,
-	}
+// Ended is a replay that ended.
+type Ended struct {
+	ID        string // of the audit entry that tells of its end
+	At        time.Time
+	Delivered bool   // to every target
+	Request   string // ID of the request; "" when the schedule asked
+	Bulk      string
+	By        string
 }
 
-func anySlice(ss []string) []any {
-	out := make([]any, len(ss))
-	for i, s := range ss {
-		out[i] = s
-	}
-	return out
+// Decision is one line of a dead letter's history.
+type Decision struct {
+	ID     string // of its audit entry
+	Action Action
+	By     string
+	At     time.Time
+	Reason string
+}
+
+// Place returns where the item stands.
+func (i *Item) Place() Place { return Place{i.Tier, i.State, i.Replaying != nil} }
+
+// Due reports whether the item is to be replayed now.
+func (i *Item) Due(now time.Time) bool {
+	return Open(i.State) && !i.NextReplayAt.IsZero() && !i.NextReplayAt.After(now)
 }

@@ -26,6 +26,9 @@ type LagSample struct {
 
 	TraceID string `json:"traceId"`
 	EventID string `json:"eventId"`
+	// Replay marks an attempt to deliver a dead letter after all: its lag counts
+	// the time that it lay there, which says nothing about the lane.
+	Replay bool `json:"replay,omitempty"`
 }
 
 // Sampler takes every lag sample. Sample must neither block nor fail a
@@ -69,6 +72,7 @@ func (r *Router) sample(job *Job, target string, start, end time.Time, failure *
 		DeliveryMs:  delivery.Milliseconds(),
 		BackoffMs:   job.Waits.Backoff.Milliseconds(),
 		TraceID:     job.Record.TraceID, EventID: job.Record.EventID,
+		Replay: job.Replay != "",
 	})
 }
 

@@ -52,6 +52,40 @@ func TestEveryAttemptYieldsOneSample(t *testing.T) {
 	})
 }
 
+// A replay's lag counts the time in the dead-letter queue: it is marked, and
+// kept out of the figures of the lane.
+func TestReplaysAreToldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		samples, reg := &collector{}, prometheus.NewRegistry()
+		ok := targetFunc(func(_ context.Context, parcels []Parcel) []error { return make([]error, len(parcels)) })
+		r := setup(t, Config{Targets: map[string]Target{"A": ok}, Sampler: samples, Registerer: reg, Catalog: catalog()})
+		live, replay := newJob(1, "A"), newJob(2, "A")
+		replay.Replay = "dead-letter"
+		replay.Record.CreatedAt = time.Now().Add(-time.Hour)
+		r.Deliver(t.Context(), []*Job{live, replay})
+		var marks []bool
+		for _, s := range samples.samples {
+			marks = append(marks, s.Replay)
+		}
+		if diff := cmp.Diff([]bool{false, true}, marks); diff != "" {
+			t.Errorf("marks (-want +got):\n%s", diff)
+		}
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]uint64{}
+		for _, family := range families {
+			for _, m := range family.GetMetric() {
+				got[family.GetName()] += m.GetHistogram().GetSampleCount()
+			}
+		}
+		if got["relay_lag_seconds"] != 1 || got["relay_replay_lag_seconds"] != 1 {
+			t.Errorf("got %d lags and %d lags of replays, want 1 of each", got["relay_lag_seconds"], got["relay_replay_lag_seconds"])
+		}
+	})
+}
+
 func TestBlockedRecordsYieldNoSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		samples, reg := &collector{}, prometheus.NewRegistry()

@@ -15,8 +15,12 @@ var lagBuckets = []float64{
 	.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 300, 600,
 }
 
+// replayBuckets run from 1 s to 30 days: a dead letter may wait for a person.
+var replayBuckets = []float64{1, 10, 60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600}
+
 type metrics struct {
 	lag          *prometheus.HistogramVec // outbox, lane, target, outcome
+	replayLag    *prometheus.HistogramVec // lane, outcome
 	stage        *prometheus.HistogramVec // lane, stage
 	attempts     *prometheus.CounterVec   // outbox, event_type, target, outcome
 	blocked      *prometheus.CounterVec   // target
@@ -39,6 +43,11 @@ func newMetrics(cfg Config) *metrics {
 			Help:    "Time from a record's append to the end of each delivery attempt.",
 			Buckets: lagBuckets,
 		}, []string{"outbox", "lane", "target", "outcome"}),
+		replayLag: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "relay_replay_lag_seconds",
+			Help:    "Time from a record's append to the end of each attempt of a replay; these are not in relay_lag_seconds.",
+			Buckets: replayBuckets,
+		}, []string{"lane", "outcome"}),
 		stage: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "relay_lag_stage_seconds",
 			Help:    "The lag of each delivery attempt, told apart by where the time went.",
@@ -63,7 +72,7 @@ func newMetrics(cfg Config) *metrics {
 	}
 	m.startAtZero(cfg)
 	if cfg.Registerer != nil {
-		cfg.Registerer.MustRegister(m.lag, m.stage, m.attempts, m.blocked, m.breakerState, m.breakerTrips)
+		cfg.Registerer.MustRegister(m.lag, m.replayLag, m.stage, m.attempts, m.blocked, m.breakerState, m.breakerTrips)
 	}
 	return m
 }
@@ -79,6 +88,9 @@ func (m *metrics) startAtZero(cfg Config) {
 	for _, lane := range contracts.Lanes() {
 		for _, stage := range []string{stageFirestore, stageLane, stageDelivery, stageBackoff} {
 			m.stage.WithLabelValues(string(lane), stage)
+		}
+		for _, outcome := range outcomes() {
+			m.replayLag.WithLabelValues(string(lane), outcome)
 		}
 	}
 	if cfg.Catalog == nil {
@@ -96,10 +108,16 @@ func (m *metrics) startAtZero(cfg Config) {
 	}
 }
 
+// attempt counts one attempt. A replay's lag and waits are kept out of the
+// lane's figures.
 func (m *metrics) attempt(job *Job, target, eventType, outcome string, lag, delivery time.Duration) {
 	lane, outbox := string(job.Lane), job.Record.Outbox
-	m.lag.WithLabelValues(outbox, lane, target, outcome).Observe(lag.Seconds())
 	m.attempts.WithLabelValues(outbox, eventType, target, outcome).Inc()
+	if job.Replay != "" {
+		m.replayLag.WithLabelValues(lane, outcome).Observe(lag.Seconds())
+		return
+	}
+	m.lag.WithLabelValues(outbox, lane, target, outcome).Observe(lag.Seconds())
 	m.stage.WithLabelValues(lane, stageFirestore).Observe(job.Waits.Firestore.Seconds())
 	m.stage.WithLabelValues(lane, stageLane).Observe(job.Waits.Lane.Seconds())
 	m.stage.WithLabelValues(lane, stageDelivery).Observe(delivery.Seconds())

@@ -106,7 +106,7 @@ func (d *duel) handle(_ context.Context, run []*Task) []Verdict {
 // step makes one random call of both.
 func (d *duel) step() {
 	switch rapid.SampledFrom([]string{
-		"submit", "submit", "submit", "offer", "offer", "finish", "finish", "finish", "advance", "advance", "wake", "pause",
+		"submit", "submit", "submit", "offer", "offer", "finish", "finish", "finish", "advance", "advance", "wake", "pause", "withdraw",
 	}).Draw(d.rt, "call") {
 	case "submit":
 		t, ref := d.task()
@@ -133,6 +133,12 @@ func (d *duel) step() {
 		on := rapid.SampledFrom([]string{"X", "Y"}).Draw(d.rt, "label")
 		d.pool.Wake(on)
 		d.ref.wake(on)
+	case "withdraw":
+		key, least := duelKeys.Draw(d.rt, "aggregate"), rapid.Int64Range(0, 6).Draw(d.rt, "least version")
+		got := show(d.pool.Withdraw(key, func(t *Task) bool { return t.Version >= least }))
+		if diff := cmp.Diff(d.ref.withdraw(key, least), got); diff != "" {
+			d.rt.Fatalf("withdraw (-want +got):\n%s", diff)
+		}
 	case "pause":
 		if d.ref.paused = !d.ref.paused; d.ref.paused {
 			d.pool.Pause()

@@ -171,6 +171,48 @@ func (r *reference) wake(on string) {
 	r.dispatch()
 }
 
+// withdraw takes queued tasks from a version on out of an aggregate.
+func (r *reference) withdraw(key string, least int64) []string {
+	a := r.aggregates[key]
+	if a == nil {
+		return nil
+	}
+	var taken []string
+	var kept []*refTask
+	for _, t := range a.queue {
+		if t.version >= least {
+			taken = append(taken, t.String())
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	sameHead := len(kept) > 0 && kept[0] == a.queue[0]
+	headWaits := len(kept) > 0 && kept[0].notBefore.After(r.now)
+	a.queue = kept
+	if a.run != nil || a.waiting && sameHead || !a.waiting && len(kept) > 0 && !headWaits {
+		return taken
+	}
+	r.ready = slices.DeleteFunc(r.ready, func(k string) bool { return k == key })
+	a.waiting = false
+	switch {
+	case len(kept) == 0:
+		delete(r.aggregates, key)
+		if len(a.refused) > 0 && !r.closed {
+			r.idle = append(r.idle, key)
+		}
+	case headWaits:
+		r.turns++
+		a.waiting, a.turn = true, r.turns
+	default:
+		r.ready = append(r.ready, key)
+	}
+	r.dispatch()
+	return taken
+}
+
 // advance moves time, from the end of one wait to the next.
 func (r *reference) advance(d time.Duration) {
 	end := r.now.Add(d)

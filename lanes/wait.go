@@ -45,9 +45,14 @@ func (p *Pool) beginWait(a *aggregate, now time.Time) {
 
 // endWait makes a waiting aggregate ready.
 func (p *Pool) endWait(a *aggregate, now time.Time) {
+	p.stopWait(a, now)
+	p.makeReady(a)
+}
+
+// stopWait takes a out of waiting.
+func (p *Pool) stopWait(a *aggregate, now time.Time) {
 	a.blocked = a.blockedFor(now)
 	heap.Remove(&p.waiting, a.waitIdx)
-	p.makeReady(a)
 }
 
 // expire makes every aggregate ready whose wait is over.

@@ -16,6 +16,9 @@ func (s *settler) write(ctx context.Context, batch []*settlement) {
 	if s.exhume(ctx, batch) != nil {
 		return // ctx ended
 	}
+	if batch = s.fence(batch); len(batch) == 0 {
+		return
+	}
 	at, err := s.commit(ctx, batch)
 	switch {
 	case err == nil:
@@ -41,6 +44,7 @@ func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, e
 		for _, st := range batch {
 			writes = append(writes, st.writes()...)
 		}
+		writes = once(writes)
 		began := s.now()
 		c, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
 		at, err := s.store.Commit(c, writes)
@@ -77,14 +81,17 @@ func (s *settler) committed(st *settlement, at time.Time) {
 	e.writing = next != nil
 	l.mu.Unlock()
 	switch st.kind {
-	case settleDelivered, settleDead:
+	case settleDelivered, settleDead, settleHeld:
+		if st.kind == settleDead {
+			e.outbox.buried(st, at)
+		}
 		if at.IsZero() { // a commit of nothing but deletions, which carry no time
 			l.deleted(e)
 		} else {
 			l.remove(e, at)
 		}
 	case settleProgress:
-		e.feed.hasLeft(e, at)
+		e.outbox.hasLeft(e, at)
 	}
 	if next != nil {
 		s.push(next)
@@ -138,6 +145,9 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 			}
 		}
 		s.write(ctx, []*settlement{st})
+	case st.kind == settleHeld && s.fenceMoved(ctx, st):
+		log.Debug("freeze changed meanwhile, judging the record again")
+		s.write(ctx, []*settlement{st})
 	case st.kind == settleRetry && st.slim > 0:
 		log.Warn("retry does not fit into its document, keeping it in memory alone")
 		s.superseded(st)
@@ -180,12 +190,15 @@ func (s *settler) reread(ctx context.Context, e *entry) (Doc, bool, error) {
 func (s *settler) abandon(st *settlement, at time.Time) {
 	e := st.entry
 	l := e.outbox.ledger
+	if st.kind == settleDead {
+		e.outbox.notBuried(st)
+	}
 	if s.superseded(st) { // let the newer one find its own answer
 		return
 	}
 	switch st.kind {
 	case settleProgress:
-		e.feed.hasLeft(e, at)
+		e.outbox.hasLeft(e, at)
 	case settleRetry:
 		l.end(e) // its lane lets go of it at its next turn
 	default:

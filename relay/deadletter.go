@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -45,6 +46,9 @@ func (o *outbox) bury(e *entry, reason contracts.Reason, tier contracts.Tier) {
 	o.log.Warn("record dead-lettered", zap.String("record", r.ID), zap.String("deadLetter", item.ID), zap.String("traceId", r.TraceID),
 		zap.String("tier", string(tier)), zap.String("reason", string(reason)), zap.String("lastError", r.LastError))
 	d := &deadLetter{item: item}
+	if o.freezing(&item) {
+		o.freezes.dying(item.AggregateID)
+	}
 	if e.doc.Raw != nil {
 		d.copy(e.doc.Raw())
 	}
@@ -61,18 +65,35 @@ func (d *deadLetter) copy(record map[string]any) {
 // with the dead letter's own fields.
 const trimAbove = 900 << 10
 
+// How far a dead letter's writes are cut down, see settlement.slim.
+const (
+	slimTrimmed  = 1 // without the record's payload
+	slimUnlisted = 2 // the freeze does not list what froze it
+	slimUnfrozen = 3 // without the freeze
+)
+
+// writes renders the dead letter and all that belongs to it, with the record's
+// own write.
 func (d *deadLetter) writes(record Write, st *settlement) []Write {
 	r := st.entry.rec
 	item := d.item
-	if st.slim > 0 || d.size > trimAbove {
+	if st.slim >= slimTrimmed || d.size > trimAbove {
 		item.Record, item.RecordTrimmed = withoutPayload(item.Record), true
 	}
-	letter := Write{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpCreate, Fields: item.Fields()}
+	writes := item.Burial(st.entry.outbox.burials.groups.known(dlq.GroupOf(&item).ID))
 	if d.replace {
-		letter.Op = OpSet
+		writes[0].Op = OpSet
+	}
+	writes = slices.DeleteFunc(writes, func(w Write) bool {
+		return st.slim >= slimUnfrozen && (w.Collection == contracts.CollectionFrozen || w.Collection == contracts.CollectionAudit)
+	})
+	for i := range writes {
+		if st.slim >= slimUnlisted && writes[i].Collection == contracts.CollectionFrozen {
+			writes[i].Union = nil
+		}
 	}
 	if d.orphan {
-		return []Write{letter}
+		return writes
 	}
 	record.Fields = map[string]any{contracts.FieldStatus: string(contracts.Dead)}
 	if st.slim == 0 {
@@ -83,7 +104,7 @@ func (d *deadLetter) writes(record Write, st *settlement) []Write {
 			record.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
 		}
 	}
-	return []Write{letter, record}
+	return append(writes, record)
 }
 
 // exhume completes the dead letters of a batch by the documents of their

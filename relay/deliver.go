@@ -10,45 +10,67 @@ import (
 )
 
 // deliver is the handler of every lane: it hands a run of one aggregate's
-// records to the router and says of each what follows.
+// records and replays to the router and says of each what follows.
 func (r *Relay) deliver(ctx context.Context, run []*lanes.Task) []lanes.Verdict {
-	entries := make([]*entry, len(run))
 	verdicts := make([]lanes.Verdict, len(run))
 	jobs := make([]*ier.Job, 0, len(run))
-	gated := make([][]string, len(run))
+	conclude := make([]func(ier.Outcome) lanes.Verdict, 0, len(run)) // one for each job
+	owners := make([]int, 0, len(run))                               // indexes of the jobs' tasks
+	begun := len(run)                                                // what comes after it waits for what comes before
 	for i, t := range run {
-		e := t.Work.(*entry)
-		entries[i] = e
-		e.outbox.ledger.rest(e, false)
-		if e.outbox.ledger.ended(e) {
+		if i >= begun {
+			verdicts[i] = lanes.Verdict{Action: lanes.Again}
 			continue
 		}
-		if e.wait.After(r.now()) { // was retrying when it was read: its wait goes on
-			entries = entries[:i+1]
-			break
+		job, end, verdict := r.begin(ctx, t)
+		if job == nil {
+			verdicts[i] = verdict
+			if verdict.Action == lanes.Retry {
+				begun = i + 1
+			}
+			continue
 		}
-		var open []string
-		open, gated[i] = e.targets()
-		jobs = append(jobs, r.job(e, open))
+		jobs, conclude, owners = append(jobs, job), append(conclude, end), append(owners, i)
 	}
-	outcomes := r.router.Deliver(ctx, jobs)
-	next := 0
-	for i, e := range entries {
-		switch {
-		case e.outbox.ledger.ended(e):
-			e.outbox.ledger.remove(e, time.Time{})
-			verdicts[i] = lanes.Verdict{Action: lanes.Drop}
-		case next == len(outcomes):
-			verdicts[i] = e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
-		default:
-			verdicts[i] = r.conclude(ctx, e, outcomes[next], gated[i])
-			next++
-		}
-	}
-	for i := len(entries); i < len(run); i++ {
-		verdicts[i] = lanes.Verdict{Action: lanes.Again}
+	for n, outcome := range r.router.Deliver(ctx, jobs) {
+		verdicts[owners[n]] = conclude[n](outcome)
 	}
 	return verdicts
+}
+
+// begin prepares a task's round of delivery: what to deliver, and what to do
+// with the outcome. A nil job means that there is nothing to deliver, and the
+// verdict stands already.
+func (r *Relay) begin(ctx context.Context, t *lanes.Task) (*ier.Job, func(ier.Outcome) lanes.Verdict, lanes.Verdict) {
+	drop := lanes.Verdict{Action: lanes.Drop}
+	if p, ok := t.Work.(*replay); ok {
+		job := p.job()
+		if job == nil {
+			return nil, nil, drop
+		}
+		return job, func(out ier.Outcome) lanes.Verdict { return r.concludeReplay(ctx, p, out) }, lanes.Verdict{}
+	}
+	e := t.Work.(*entry)
+	ledger := e.outbox.ledger
+	ledger.rest(e, false)
+	if ledger.ended(e) {
+		ledger.remove(e, time.Time{})
+		return nil, nil, drop
+	}
+	if verdict, ok := e.outbox.turn(e, ledger.standing(e.rec.AggregateID), r.now()); ok {
+		return nil, nil, verdict
+	}
+	if e.wait.After(r.now()) { // was retrying when it was read: its wait goes on
+		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
+	}
+	open, gated := e.targets()
+	return r.job(e, open), func(out ier.Outcome) lanes.Verdict {
+		if ledger.ended(e) {
+			ledger.remove(e, time.Time{})
+			return drop
+		}
+		return r.conclude(ctx, e, out, gated)
+	}, lanes.Verdict{}
 }
 
 func (r *Relay) job(e *entry, targets []string) *ier.Job {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 
@@ -100,8 +101,16 @@ func failure(kind contracts.Kind, code string) error {
 // storeFunc wraps a Store: what is nil goes to the Store itself.
 type storeFunc struct {
 	relay.Store
-	watch func(ctx context.Context, s relay.Scan) (relay.Stream, error)
-	page  func(ctx context.Context, s relay.Scan) ([]relay.Doc, error)
+	watch  func(ctx context.Context, s relay.Scan) (relay.Stream, error)
+	page   func(ctx context.Context, s relay.Scan) ([]relay.Doc, error)
+	commit func(ctx context.Context, writes []relay.Write) (time.Time, error)
+}
+
+func (s *storeFunc) Commit(ctx context.Context, writes []relay.Write) (time.Time, error) {
+	if s.commit != nil {
+		return s.commit(ctx, writes)
+	}
+	return s.Store.Commit(ctx, writes)
 }
 
 func (s *storeFunc) Watch(ctx context.Context, scan relay.Scan) (relay.Stream, error) {

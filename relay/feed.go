@@ -129,6 +129,10 @@ func (f *feed) admit(e *entry, generation int) admission {
 		l.admitLocked(e)
 		return admitted
 	}
+	if l.standings[e.rec.AggregateID].shut() {
+		f.leaveAtLocked(freezeGate(e.rec.AggregateID), e)
+		return deferred
+	}
 	if g := f.gates[aggregateGate(e.task.Aggregate)]; g != nil {
 		g.leave(e)
 		return deferred

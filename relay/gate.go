@@ -3,8 +3,8 @@ package relay
 import "time"
 
 // gate holds back the records of one target whose breaker is open, or of one
-// aggregate that has too many behind a failing head. They stay pending in
-// Firestore, out of memory.
+// aggregate: one that has too many behind a failing head, or whose freeze is
+// being released. They stay pending in Firestore, out of memory.
 type gate struct {
 	target string              // "" for an aggregate's gate
 	from   Position            // the oldest that was left behind
@@ -20,6 +20,8 @@ const gateMemory = 10_000
 func targetGate(target string) string { return "target " + target }
 
 func aggregateGate(aggregate string) string { return "aggregate " + aggregate }
+
+func freezeGate(aggregateID string) string { return "freeze " + aggregateID }
 
 // parking is what becomes of a record that has nothing left to do now but wait
 // for targets.
@@ -97,14 +99,23 @@ func (f *feed) leaves(e *entry) bool {
 func (f *feed) hasLeft(e *entry, at time.Time) {
 	f.ledger.mu.Lock()
 	defer f.ledger.mu.Unlock()
+	f.returnLocked(e)
+	f.ledger.removeLocked(e, at)
+	close(e.left)
+}
+
+// returnLocked sends the feed back to e, which is leaving memory, unless a gate
+// will when it opens. A nil feed brings nothing.
+func (f *feed) returnLocked(e *entry) {
+	if f == nil || f.gates[freezeGate(e.rec.AggregateID)] != nil {
+		return
+	}
 	for _, t := range e.missing() {
 		if f.gates[targetGate(t)] == nil {
 			f.rewindLocked(e.position())
-			break
+			return
 		}
 	}
-	f.ledger.removeLocked(e, at)
-	close(e.left)
 }
 
 // leaveAggregate closes the gate of e's aggregate and leaves e, which was
@@ -112,14 +123,18 @@ func (f *feed) hasLeft(e *entry, at time.Time) {
 func (f *feed) leaveAggregate(e *entry) {
 	f.ledger.mu.Lock()
 	defer f.ledger.mu.Unlock()
-	key := aggregateGate(e.task.Aggregate)
+	f.leaveAtLocked(aggregateGate(e.task.Aggregate), e)
+	f.ledger.removeLocked(e, time.Time{})
+}
+
+// leaveAtLocked leaves e behind the gate of that key, which it closes if need be.
+func (f *feed) leaveAtLocked(key string, e *entry) {
 	g := f.gates[key]
 	if g == nil {
 		g = &gate{from: e.position()}
 		f.gates[key] = g
 	}
 	g.leave(e)
-	f.ledger.removeLocked(e, time.Time{})
 }
 
 func (g *gate) leave(e *entry) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ import (
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	localpubsub "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/dlq"
+	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/ier"
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
@@ -99,7 +102,12 @@ type fixture struct {
 	publish    ierpubsub.Settings
 	wrapStore  func(relay.Store) relay.Store
 	wrapTarget func(name string, target ier.Target) ier.Target
-	patience   time.Duration // beyond the usual half minute, for what takes long
+	queue      *dlq.Queue // see withQueue
+	siblings   []relay.Sibling
+	join       func(*relay.Relay)                    // adds siblings that need the relay
+	waits      atomic.Pointer[func(context.Context)] // see delay
+	wantEnd    string                                // what the error contains with which the relay ends; "" for none
+	patience   time.Duration                         // beyond the usual half minute, for what takes long
 }
 
 // setup makes topics and consumers. publish sees every call to Pub/Sub. The relay is started by run.
@@ -131,6 +139,19 @@ func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixt
 	}
 	f.inbox = f.consume()
 	return f
+}
+
+// withQueue joins the relay to a dead-letter queue, whose store wrap may wrap.
+func (f *fixture) withQueue(wrap func(dlq.Store) dlq.Store) {
+	f.t.Helper()
+	var store dlq.Store = dlqfirestore.New(f.cloud.client(f.t))
+	if wrap != nil {
+		store = wrap(store)
+	}
+	var err error
+	if f.queue, err = dlq.New(dlq.Config{Store: store, Catalog: f.catalog, Log: f.log}); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // running is a relay that runs.
@@ -168,16 +189,21 @@ func (f *fixture) run() *running {
 	registry := prometheus.NewRegistry()
 	r, err := relay.New(relay.Config{
 		Catalog: f.catalog, Store: store, Router: router, Log: f.log, Registerer: registry, Tuning: f.tuning,
+		Queue: f.queue, Siblings: f.siblings,
 	})
 	if err != nil {
 		f.t.Fatal(err)
+	}
+	if f.join != nil {
+		f.join(r)
 	}
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	stop := sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
-			f.t.Errorf("relay ended with %v", err)
+		switch err := <-done; {
+		case err == nil && f.wantEnd != "", err != nil && f.wantEnd == "", err != nil && !strings.Contains(err.Error(), f.wantEnd):
+			f.t.Errorf("relay ended with %v, want %q", err, f.wantEnd)
 		}
 		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

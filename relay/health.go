@@ -14,6 +14,7 @@ type Health struct {
 	Ready    bool                `json:"ready"`
 	Stopping bool                `json:"stopping"`
 	Reason   string              `json:"reason,omitempty"` // why it is not ready
+	Frozen   int                 `json:"frozenAggregates"` // whose records are held, or not let go on yet
 	Outboxes []OutboxHealth      `json:"outboxes"`
 	Lanes    []LaneHealth        `json:"lanes"`
 	Breakers []ier.BreakerStatus `json:"breakers"`
@@ -44,6 +45,9 @@ type ListenerHealth struct {
 type LaneHealth struct {
 	Lane      contracts.Lane `json:"lane"`
 	Paused    bool           `json:"paused"`
+	PausedBy  string         `json:"pausedBy,omitempty"`
+	PausedAt  *time.Time     `json:"pausedAt,omitempty"`
+	Reason    string         `json:"pauseReason,omitempty"`
 	Queued    int            `json:"queued"`
 	Running   int            `json:"running"`
 	Waiting   int            `json:"waiting"`  // for a retry, their own or an older record's
@@ -62,6 +66,9 @@ func (r *Relay) laneHealth(lane contracts.Lane) LaneHealth {
 	}
 	if !s.Oldest.IsZero() {
 		h.Oldest = &s.Oldest
+	}
+	if control := r.controls.of(lane); h.Paused && control.Paused {
+		h.PausedBy, h.PausedAt, h.Reason = control.By, &control.At, control.Reason
 	}
 	return h
 }
@@ -184,7 +191,7 @@ func (h *outboxHealth) snapshot() OutboxHealth {
 
 // Health tells how the relay does.
 func (r *Relay) Health() Health {
-	h := Health{Stopping: r.stopping.Load(), Breakers: r.router.Breakers()}
+	h := Health{Stopping: r.stopping.Load(), Breakers: r.router.Breakers(), Frozen: r.freezes.size()}
 	for _, o := range r.outboxes {
 		oh := o.health.snapshot()
 		oh.InMemory = o.ledger.size()

@@ -3,6 +3,8 @@ package relay
 import (
 	"sync"
 	"time"
+
+	"outboxrelay/contracts"
 )
 
 // ledger knows what the relay holds of one outbox: which records are in
@@ -18,6 +20,8 @@ type ledger struct {
 	mu      sync.Mutex
 	held    map[string]*entry // by document ID
 	settled settledRing
+	// standings are how aggregates stand that are not free, by aggregate ID.
+	standings map[string]standing
 }
 
 // settledMemory is how many settlements a ledger remembers. It has to outlast
@@ -26,7 +30,7 @@ type ledger struct {
 const settledMemory = 4096
 
 func newLedger() *ledger {
-	return &ledger{held: make(map[string]*entry), settled: newSettledRing(settledMemory)}
+	return &ledger{held: make(map[string]*entry), settled: newSettledRing(settledMemory), standings: make(map[string]standing)}
 }
 
 // consideration is what to do with a document that was read.
@@ -56,10 +60,15 @@ func (l *ledger) consider(d Doc) (c consideration, left <-chan struct{}) {
 }
 
 // admitStray takes a record into memory that no feed brought. It reports false
-// when it is in memory already.
+// when it is in memory already, or has to stay in Firestore until its aggregate
+// goes on. One that is retrying is taken even then: it has to become pending
+// again first.
 func (l *ledger) admitStray(e *entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.standings[e.rec.AggregateID].shut() && len(e.faults) == 0 && e.rec.Status != contracts.Retrying {
+		return false
+	}
 	return l.admitLocked(e)
 }
 

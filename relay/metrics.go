@@ -24,6 +24,9 @@ type Metrics struct {
 	commits       *prometheus.HistogramVec // lane, result
 	commitRecords *prometheus.CounterVec   // lane
 	deadLetters   *prometheus.CounterVec   // outbox, tier, reason
+	replays       *prometheus.CounterVec   // outcome
+	frozen        prometheus.Gauge
+	thaws         prometheus.Counter
 }
 
 // newMetrics registers the metrics with reg, unless that is nil.
@@ -43,6 +46,13 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 		refusals:      counter("relay_settle_refusals_total", "Settlements that Firestore refused and that were resolved apart.", "kind"),
 		commitRecords: counter("relay_commit_records_total", "Records in commits.", "lane"),
 		deadLetters:   counter("relay_dead_letters_total", "Records dead-lettered.", "outbox", "tier", "reason"),
+		replays:       counter("relay_replay_rounds_total", "Rounds of replay through the lanes, by what came of them.", "outcome"),
+		frozen: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "relay_frozen_aggregates", Help: "Aggregates whose records are held, or not let go on yet.",
+		}),
+		thaws: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "relay_freezes_ended_total", Help: "Aggregates whose freeze ended, so that their records go on.",
+		}),
 		canary: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "relay_canary_seconds", Help: "Round trip of a listener's canary.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -55,7 +65,7 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 	m.zero(c)
 	if reg != nil {
 		reg.MustRegister(m.records, m.pages, m.readErrors, m.rebuilds, m.canary, m.disagreements, m.swept, m.sweepErrors,
-			m.settlements, m.refusals, m.commits, m.commitRecords, m.deadLetters)
+			m.settlements, m.refusals, m.commits, m.commitRecords, m.deadLetters, m.replays, m.frozen, m.thaws)
 	}
 	return m
 }
@@ -73,6 +83,9 @@ func (m *Metrics) zero(c *contracts.Catalog) {
 		for _, r := range []string{commitDone, commitRefused, commitFailed} {
 			m.commits.WithLabelValues(string(l), r)
 		}
+	}
+	for _, outcome := range replayOutcomes() {
+		m.replays.WithLabelValues(outcome)
 	}
 	for _, k := range settleKinds() {
 		m.refusals.WithLabelValues(string(k))

@@ -31,6 +31,10 @@ type outbox struct {
 
 	ledger *ledger
 	feeds  []*feed // one for each declared lane
+
+	freezes *freezes
+	thaws   *thaws
+	burials *burials
 }
 
 func (r *Relay) newOutbox(spec *contracts.Outbox) *outbox {
@@ -38,6 +42,7 @@ func (r *Relay) newOutbox(spec *contracts.Outbox) *outbox {
 		spec: spec, catalog: r.catalog, store: r.store, tuning: r.tuning, now: r.now,
 		log: r.log.With(zap.String("outbox", spec.Name)), metrics: r.metrics, health: newOutboxHealth(spec, r.metrics),
 		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, ledger: newLedger(),
+		freezes: r.freezes, thaws: newThaws(), burials: r.burials,
 	}
 	for _, lane := range spec.Lanes() {
 		o.feeds = append(o.feeds, newFeed(o.ledger, lane, r.catalog.Lanes[lane].InFlight))
@@ -59,6 +64,7 @@ func (o *outbox) run(ctx context.Context) error {
 	}
 	g.Go(func() error { return o.watchStrays(ctx) })
 	g.Go(func() error { return o.sweepLoop(ctx) })
+	g.Go(func() error { return o.thawLoop(ctx) })
 	return g.Wait()
 }
 
@@ -94,6 +100,14 @@ func (o *outbox) submit(e *entry) {
 		e.rec.LastError = clip("contract violation: " + e.faults.Error())
 		e.rec.AttemptErrors = append(e.rec.AttemptErrors, faultErrors(e.faults, o.now())...)
 		o.bury(e, contracts.ContractViolation, e.tier)
+		return
+	}
+	switch o.ledger.standing(e.rec.AggregateID) {
+	case standFrozen:
+		o.hold(e)
+		return
+	case standReleasing, standThawing: // it was retrying: see admitStray
+		o.leave(e)
 		return
 	}
 	o.log.Debug("record taken", zap.String("record", e.rec.ID), zap.String("lane", string(e.lane)), zap.String("traceId", e.rec.TraceID))
@@ -159,7 +173,8 @@ const sweepPage = 200
 func (o *outbox) loadRetrying(ctx context.Context) {
 	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
 	for {
-		err := o.pageByID(ctx, ScanRetrying, func(d Doc) {
+		scan := Scan{Outbox: o.spec.Name, Kind: ScanRetrying, Limit: sweepPage}
+		err := o.pageByID(ctx, scan, func(d Doc) {
 			if c, _ := o.ledger.consider(d); c != considerTake {
 				return
 			}
@@ -178,8 +193,7 @@ func (o *outbox) loadRetrying(ctx context.Context) {
 }
 
 // pageByID hands every document of a scan to take, in the order of their IDs.
-func (o *outbox) pageByID(ctx context.Context, kind ScanKind, take func(Doc)) error {
-	scan := Scan{Outbox: o.spec.Name, Kind: kind, Limit: sweepPage}
+func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error {
 	for {
 		page, err := o.store.Page(ctx, scan)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
 )
@@ -27,6 +29,12 @@ type Config struct {
 	Log        *zap.Logger           // nil: none
 	Registerer prometheus.Registerer // nil: no metrics
 	Tuning     Tuning                // zero fields take their defaults
+	// Queue is the dead-letter queue, whose freezes and lane controls the relay
+	// follows. nil: nothing is frozen, paused or told to siblings.
+	Queue *dlq.Queue
+	// Siblings run with the relay, from the moment at which freezes and lane
+	// controls are known. Those that need the relay itself are joined later.
+	Siblings []Sibling
 }
 
 // Relay moves records from their outboxes to their ends.
@@ -46,6 +54,13 @@ type Relay struct {
 	pacers    map[contracts.Lane]*pacer // of the lanes that give way
 	outboxes  []*outbox
 	stopping  atomic.Bool
+
+	queue    *dlq.Queue
+	burials  *burials
+	freezes  *freezes
+	controls *laneControls
+	replays  replays
+	siblings []Sibling
 }
 
 // New joins a relay. Run starts it.
@@ -65,7 +80,10 @@ func New(c Config) (*Relay, error) {
 		tuning: tuning, now: time.Now, random: rand.Float64,
 		pools: make(map[contracts.Lane]*lanes.Pool), settlers: make(map[contracts.Lane]*settler),
 		pageSlots: make(map[contracts.Lane]chan struct{}),
+		queue:     c.Queue, burials: &burials{queue: c.Queue}, siblings: slices.Clone(c.Siblings),
 	}
+	r.freezes = newFreezes(c.Queue, c.Log, r.metrics)
+	r.controls = &laneControls{queue: c.Queue, pools: r.pools, log: c.Log}
 	laneMetrics := lanes.NewMetrics(c.Registerer)
 	for _, lane := range contracts.Lanes() {
 		policy := c.Catalog.Lanes[lane]
@@ -83,6 +101,7 @@ func New(c Config) (*Relay, error) {
 	for _, spec := range c.Catalog.Outboxes {
 		r.outboxes = append(r.outboxes, r.newOutbox(spec))
 	}
+	r.freezes.outboxes = r.outboxes
 	c.Router.Subscribe(r.breakerChanged)
 	return r, nil
 }
@@ -91,38 +110,65 @@ func New(c Config) (*Relay, error) {
 // lane's workers busy while one is on its way.
 const pagesAtOnce = 2
 
-// Run relays until ctx ends, then stops in order: it reads nothing more,
-// finishes what is in delivery, writes what became of it, and returns within
-// the stop budget. What was not begun stays in Firestore as it is. A relay runs
-// once. An error says why it stopped by itself.
+// Run relays until ctx ends, then stops in order: it reads nothing more, lets
+// its siblings end, finishes what is in delivery, writes what became of it, and
+// returns within the stop budget. What was not begun stays in Firestore as it
+// is. A relay runs once. An error says why it stopped by itself.
 func (r *Relay) Run(ctx context.Context) error {
 	// What is under way outlives the order to stop.
 	work, endWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer endWork()
+	g, fetch := errgroup.WithContext(ctx)
+	var follow []*follower
+	if r.queue != nil {
+		follow = []*follower{r.followFreezes(), r.followLanes()}
+	}
+	for _, f := range follow {
+		f.load(fetch) // before anything is read that may be frozen or paused
+	}
 	var settling sync.WaitGroup
 	for _, lane := range contracts.Lanes() {
 		settling.Go(func() { r.settlers[lane].run(work) })
 		r.pools[lane].Start(work)
 	}
-	g, fetch := errgroup.WithContext(ctx)
+	for _, f := range follow {
+		g.Go(func() error { return f.run(fetch) })
+	}
 	for _, o := range r.outboxes {
 		g.Go(func() error { return o.run(fetch) })
 	}
-	err := g.Wait()
-	r.stop(&settling, endWork)
-	return err
+	for _, s := range r.siblings {
+		g.Go(func() error { return r.runSibling(fetch, s) })
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- g.Wait() }() // as all of them end with fetch
+	<-fetch.Done()
+	return r.stop(ended, &settling, endWork)
 }
 
-// Shares of the stop budget: deliveries get the larger part of it (a publish
-// may take its whole timeout), the last commits the rest.
-const deliveryShare = 0.65
+// Shares of the stop budget: the siblings get a little of it to end while the
+// lanes still deliver, deliveries the larger part (a publish may take its whole
+// timeout), the last commits the rest.
+const (
+	siblingShare  = 0.2
+	deliveryShare = 0.65
+)
 
-func (r *Relay) stop(settling *sync.WaitGroup, endWork context.CancelFunc) {
+// stop returns what ended says, which tells that all who read and the siblings
+// are through.
+func (r *Relay) stop(ended <-chan error, settling *sync.WaitGroup, endWork context.CancelFunc) (err error) {
 	r.stopping.Store(true)
 	began := r.now()
 	r.log.Info("stopping: finishing what is in delivery")
 	budget, cancel := context.WithTimeout(context.Background(), r.tuning.StopBudget)
 	defer cancel()
+	waiting := true
+	select {
+	case err = <-ended:
+		waiting = false
+	case <-time.After(time.Duration(siblingShare * float64(r.tuning.StopBudget))):
+		r.log.Warn("siblings are still at work, stopping the lanes under them")
+	}
 	deliver, cancelDeliver := context.WithTimeout(budget, time.Duration(deliveryShare*float64(r.tuning.StopBudget)))
 	defer cancelDeliver()
 	var drains sync.WaitGroup
@@ -130,9 +176,14 @@ func (r *Relay) stop(settling *sync.WaitGroup, endWork context.CancelFunc) {
 	for _, p := range r.pools {
 		drains.Go(func() {
 			for _, t := range p.Drain(deliver) {
-				unfinished.Add(1)
-				if deliver.Err() == nil { // else its worker may still be at it
-					t.Work.(*entry).keepProgress(r.now())
+				switch w := t.Work.(type) {
+				case *replay:
+					w.finish(dlq.Round{}, errStopping)
+				case *entry:
+					unfinished.Add(1)
+					if deliver.Err() == nil { // else its worker may still be at it
+						w.keepProgress(r.now())
+					}
 				}
 			}
 		})
@@ -152,6 +203,10 @@ func (r *Relay) stop(settling *sync.WaitGroup, endWork context.CancelFunc) {
 	<-flushed
 	r.removeCanaries(budget)
 	r.log.Info("stopped", zap.Duration("took", r.now().Sub(began)), zap.Int64("leftInFirestore", unfinished.Load()))
+	if waiting {
+		err = <-ended
+	}
+	return err
 }
 
 // removeCanaries leaves the outboxes as they were found, if there is time.
@@ -178,6 +233,9 @@ func (r *Relay) breakerChanged(target string, open bool) {
 	}
 	for _, p := range r.pools {
 		p.Wake(target)
+	}
+	if r.queue != nil {
+		r.queue.Ring(dlq.BellReplays)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // settlement is one record's next state on its way to Firestore. A newer
@@ -16,6 +17,7 @@ type settlement struct {
 	entry *entry
 	kind  settleKind
 	dead  *deadLetter // settleDead only
+	fence *dlq.Freeze // settleHeld only: the freeze that it insists on, when it is written
 	// at is the moment that the settlement tells of.
 	at time.Time
 	// What a retry says: a copy, since the record stays with its lane.
@@ -41,11 +43,12 @@ const (
 	settleRetry     settleKind = "retry"     // an attempt failed and was counted
 	settleProgress  settleKind = "progress"  // back to pending, with the targets that acknowledged; it leaves memory
 	settleDead      settleKind = "dead"      // dead letter and status, atomically
+	settleHeld      settleKind = "held"      // its aggregate is frozen
 )
 
 // settleKinds lists every kind, for metrics.
 func settleKinds() []settleKind {
-	return []settleKind{settleDelivered, settleRetry, settleProgress, settleDead}
+	return []settleKind{settleDelivered, settleRetry, settleProgress, settleDead, settleHeld}
 }
 
 // settler writes the settlements of one lane: in batches after a short linger,
@@ -82,7 +85,7 @@ func (s *settler) settle(st *settlement) {
 	e := st.entry
 	l := e.outbox.ledger
 	l.mu.Lock()
-	if e.stage == stageLane && (st.kind == settleDelivered || st.kind == settleDead) {
+	if e.stage == stageLane && (st.kind == settleDelivered || st.kind == settleDead || st.kind == settleHeld) {
 		e.stage = stageSettling
 	}
 	if e.writing {

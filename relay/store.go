@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // Store is what the relay needs of Firestore. Package relay/firestore
@@ -64,7 +65,10 @@ type Scan struct {
 	Lanes   []contracts.Lane // ScanStrays: the declared lanes
 	After   Position         // ScanLane: where to go on; zero: from the start
 	AfterID string           // scans by document ID: the one to go on after
-	Limit   int              // documents at most
+	// Aggregate is the aggregate ID that the documents have. Required by
+	// ScanAggregate, optional for ScanHeld.
+	Aggregate string
+	Limit     int // documents at most
 }
 
 // ScanKind names the relay's queries. Each needs the index that
@@ -88,45 +92,32 @@ const (
 	ScanOddStatus
 	// ScanNullStatus: documents whose status is null.
 	ScanNullStatus
+	// ScanAggregate: pending records of one aggregate, by document ID.
+	ScanAggregate
+	// ScanHeld: held records by document ID, of one aggregate if that is given.
+	ScanHeld
 )
 
-// Write is one write of a commit.
-type Write struct {
-	Collection string
-	ID         string
-	Op         WriteOp
-	// Fields to set. For OpUpdate a nil value deletes the field, and a []string
-	// in Union is added to an array without duplicates.
-	Fields map[string]any
-	Union  map[string][]string
-	// IfUnchangedSince is a precondition on the document's update time; zero: none.
-	IfUnchangedSince time.Time
-}
+// The writes of a commit are those of the dead-letter queue: what the relay
+// does to records and what the queue does to dead letters share the code that
+// sends them.
+type (
+	// Write is one write of a commit.
+	Write = dlq.Write
+	// WriteOp is what a Write does.
+	WriteOp = dlq.WriteOp
+	// CommitError is how a failed Commit says what it means.
+	CommitError = dlq.CommitError
+)
 
-// WriteOp is what a Write does.
-type WriteOp int
-
+// The operations of a Write; see package dlq.
 const (
-	// OpUpdate changes fields of a document that must exist.
-	OpUpdate WriteOp = iota
-	// OpCreate creates a document that must not exist.
-	OpCreate
-	// OpSet replaces a document, or creates it.
-	OpSet
-	// OpDelete deletes a document; one that is gone is fine.
-	OpDelete
+	OpUpdate = dlq.OpUpdate
+	OpCreate = dlq.OpCreate
+	OpSet    = dlq.OpSet
+	OpMerge  = dlq.OpMerge
+	OpDelete = dlq.OpDelete
 )
-
-// CommitError is how a failed Commit says what it means.
-type CommitError interface {
-	error
-	// Refused reports that the server judged the writes and refused one of
-	// them (a precondition, a missing document, an invalid value): the same
-	// commit will never succeed. Otherwise it may be sent again as it is.
-	Refused() bool
-	// Code is the bounded reason.
-	Code() string
-}
 
 // Position is a place in a lane's order: createdAt, then document ID.
 type Position struct {

@@ -17,6 +17,7 @@ type sweeper struct {
 	oldest   map[*feed]Position // where the search for missed records goes on
 	pendings string             // document ID where the search among pending ones goes on
 	rest     int64              // sweeps until all documents are counted again
+	heldRest int                // sweeps until held records are counted again
 }
 
 const (
@@ -45,9 +46,10 @@ const (
 	foundMissed   = "missed"   // a listener should have told of it
 	foundUnplaced = "unplaced" // no lane or no createdAt
 	foundStatus   = "status"   // no status, or an unknown one
+	foundHeld     = "held"     // held, though its aggregate is not frozen
 )
 
-func sweepFinds() []string { return []string{foundMissed, foundUnplaced, foundStatus} }
+func sweepFinds() []string { return []string{foundMissed, foundUnplaced, foundStatus, foundHeld} }
 
 func (s *sweeper) sweep(ctx context.Context) error {
 	for _, f := range s.outbox.feeds {
@@ -64,6 +66,9 @@ func (s *sweeper) sweep(ctx context.Context) error {
 			return err
 		}
 		s.take(foundStatus, page)
+	}
+	if err := s.orphans(ctx); err != nil {
+		return err
 	}
 	return s.statusless(ctx)
 }
@@ -206,7 +211,7 @@ func (f *feed) overlooked(e *entry) bool {
 	if len(e.faults) > 0 {
 		return true
 	}
-	if f.gates[aggregateGate(e.task.Aggregate)] != nil {
+	if f.gates[aggregateGate(e.task.Aggregate)] != nil || f.ledger.standings[e.rec.AggregateID].shut() {
 		return false
 	}
 	open, _ := f.splitLocked(e)

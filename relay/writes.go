@@ -57,6 +57,20 @@ func (st *settlement) writes() []Write {
 				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
 			}
 		}
+	case settleHeld:
+		w.Fields = map[string]any{contracts.FieldStatus: string(contracts.Held)}
+		if st.slim == 0 {
+			w.Fields[contracts.FieldNextAttemptAt] = nil
+			if len(r.DeliveredTargets) > 0 {
+				w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+			}
+			if r.Attempts > 0 { // it may stand for a retry that was not written yet
+				w.Fields[contracts.FieldAttempts] = r.Attempts
+				w.Fields[contracts.FieldLastError] = r.LastError
+				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
+			}
+		}
+		return []Write{w, st.fence.Fence()}
 	case settleDead:
 		return st.dead.writes(w, st)
 	}
@@ -72,7 +86,12 @@ func (st *settlement) cutDown() bool {
 		// Without its times; then the document goes, as its delivery is done, if
 		// it is its size that stands in the way.
 		return st.slim == 1 || st.slim == 2 && len(st.entry.data) > sizeable
-	case settleRetry, settleDead, settleProgress:
+	case settleDead:
+		// Without the record's copy, then without the list in the freeze, then
+		// without the freeze at all: whatever stands in its way, the dead letter
+		// is written.
+		return st.slim <= slimTrimmed || st.slim <= slimUnfrozen && st.dead.item.Tier == contracts.SecurityBlock
+	case settleRetry, settleProgress, settleHeld:
 		return st.slim <= 1
 	default:
 		return false

@@ -1,6 +1,9 @@
 package main
 
-import "outboxrelay/contracts"
+import (
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
 
 // firestoreIndexes is the file that `firebase deploy --only firestore:indexes`
 // takes.
@@ -27,17 +30,29 @@ type fieldOverride struct {
 	Indexes         []indexField `json:"indexes"` // empty: the field is in no single-field index
 }
 
-// indexesOf lists what the relay's queries on each outbox need. A payload is
-// never queried, and an index on expireAt would be a hot spot: both are exempt,
-// which also saves their index writes.
+// indexesOf lists what the service's queries need: those of the relay on each
+// outbox, and those of the dead-letter queue. A payload is never queried, and an
+// index on expireAt would be a hot spot: both are exempt, which also saves their
+// index writes.
 func indexesOf(catalog *contracts.Catalog) firestoreIndexes {
 	var out firestoreIndexes
 	for _, outbox := range catalog.Outboxes {
 		out.Indexes = append(out.Indexes, ascending(outbox.Name, contracts.FieldStatus, contracts.FieldLane, contracts.FieldCreatedAt))
-		out.FieldOverrides = append(out.FieldOverrides,
-			fieldOverride{CollectionGroup: outbox.Name, FieldPath: contracts.FieldPayload, Indexes: []indexField{}},
+		out.FieldOverrides = append(
+			out.FieldOverrides,
+			exempt(outbox.Name, contracts.FieldPayload),
 			fieldOverride{CollectionGroup: outbox.Name, FieldPath: contracts.FieldExpireAt, TTL: true, Indexes: []indexField{}},
 		)
+	}
+	for _, index := range dlq.Indexes() {
+		c := ascending(index.Collection, index.Equal...)
+		for _, o := range index.OrderBy {
+			c.Fields = append(c.Fields, indexField{FieldPath: o.Field, Order: direction(o.Desc)})
+		}
+		out.Indexes = append(out.Indexes, c)
+	}
+	for _, field := range dlq.Unindexed() {
+		out.FieldOverrides = append(out.FieldOverrides, exempt(contracts.CollectionDeadLetters, field))
 	}
 	return out
 }
@@ -45,7 +60,19 @@ func indexesOf(catalog *contracts.Catalog) firestoreIndexes {
 func ascending(collection string, fields ...string) compositeIndex {
 	index := compositeIndex{CollectionGroup: collection, QueryScope: "COLLECTION"}
 	for _, f := range fields {
-		index.Fields = append(index.Fields, indexField{FieldPath: f, Order: "ASCENDING"})
+		index.Fields = append(index.Fields, indexField{FieldPath: f, Order: direction(false)})
 	}
 	return index
+}
+
+func direction(desc bool) string {
+	if desc {
+		return "DESCENDING"
+	}
+	return "ASCENDING"
+}
+
+// exempt takes a field out of all single-field indexes.
+func exempt(collection, field string) fieldOverride {
+	return fieldOverride{CollectionGroup: collection, FieldPath: field, Indexes: []indexField{}}
 }

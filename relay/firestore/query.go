@@ -46,6 +46,14 @@ func query(c *firestore.Client, s relay.Scan) firestore.Query {
 		q = q.Where(contracts.FieldStatus, "not-in", known)
 	case relay.ScanNullStatus:
 		q = q.Where(contracts.FieldStatus, "==", nil)
+	case relay.ScanAggregate:
+		q = byID(pending.Where(contracts.FieldAggregateID, "==", s.Aggregate), s)
+	case relay.ScanHeld:
+		q = q.Where(contracts.FieldStatus, "==", string(contracts.Held))
+		if s.Aggregate != "" {
+			q = q.Where(contracts.FieldAggregateID, "==", s.Aggregate)
+		}
+		q = byID(q, s)
 	}
 	return q
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay"
 )
 
@@ -41,7 +42,7 @@ func (s *Store) Page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 			return docs, nil
 		}
 		if err != nil {
-			return nil, failure("read page of "+sc.Outbox, err)
+			return nil, dlqfirestore.Failure("read page of "+sc.Outbox, err)
 		}
 		docs = append(docs, document(snap, snap.ReadTime))
 	}
@@ -52,11 +53,11 @@ func (s *Store) Count(ctx context.Context, sc relay.Scan) (int64, error) {
 	q := query(s.writing, sc)
 	res, err := q.NewAggregationQuery().WithCount("n").Get(ctx)
 	if err != nil {
-		return 0, failure("count "+sc.Outbox, err)
+		return 0, dlqfirestore.Failure("count "+sc.Outbox, err)
 	}
 	v, ok := res["n"].(*firestorepb.Value)
 	if !ok {
-		return 0, failure("count "+sc.Outbox, status.Error(codes.Internal, "the answer holds no count"))
+		return 0, dlqfirestore.Failure("count "+sc.Outbox, status.Error(codes.Internal, "the answer holds no count"))
 	}
 	return v.GetIntegerValue(), nil
 }
@@ -68,57 +69,12 @@ func (s *Store) Get(ctx context.Context, outbox, id string) (relay.Doc, bool, er
 		return relay.Doc{}, false, nil
 	}
 	if err != nil {
-		return relay.Doc{}, false, failure(fmt.Sprintf("read %s/%s", outbox, id), err)
+		return relay.Doc{}, false, dlqfirestore.Failure(fmt.Sprintf("read %s/%s", outbox, id), err)
 	}
 	return document(snap, snap.ReadTime), true, nil
 }
 
 // Commit implements relay.Store.
 func (s *Store) Commit(ctx context.Context, writes []relay.Write) (time.Time, error) {
-	// WriteBatch is deprecated in favour of BulkWriter, which is neither atomic
-	// nor fast (batches of 20), and of transactions, which need one call more.
-	// One Commit call with all the writes is what this needs.
-	b := s.writing.Batch() //nolint:staticcheck // see above
-	for _, w := range writes {
-		ref := s.writing.Collection(w.Collection).Doc(w.ID)
-		switch w.Op {
-		case relay.OpCreate:
-			b.Create(ref, w.Fields)
-		case relay.OpSet:
-			b.Set(ref, w.Fields)
-		case relay.OpDelete:
-			b.Delete(ref)
-		case relay.OpUpdate:
-			b.Update(ref, updates(w.Fields), preconditions(w)...)
-		}
-	}
-	results, err := b.Commit(ctx)
-	if err != nil {
-		return time.Time{}, failure("commit", err)
-	}
-	var at time.Time
-	for _, r := range results { // a no-op keeps its old update time; the latest is the commit's
-		if r.UpdateTime.After(at) {
-			at = r.UpdateTime
-		}
-	}
-	return at, nil
-}
-
-func updates(fields map[string]any) []firestore.Update {
-	ups := make([]firestore.Update, 0, len(fields))
-	for name, v := range fields {
-		if v == nil {
-			v = firestore.Delete
-		}
-		ups = append(ups, firestore.Update{FieldPath: firestore.FieldPath{name}, Value: v})
-	}
-	return ups
-}
-
-func preconditions(w relay.Write) []firestore.Precondition {
-	if w.IfUnchangedSince.IsZero() {
-		return nil // an update requires that the document exists, by itself
-	}
-	return []firestore.Precondition{firestore.LastUpdateTime(w.IfUnchangedSince)}
+	return dlqfirestore.Commit(ctx, s.writing, writes)
 }

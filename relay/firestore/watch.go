@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay"
 )
 
@@ -32,7 +33,7 @@ func (s *stream) Next() (relay.Snapshot, error) {
 		err = status.Error(codes.Unavailable, "the stream could not be opened")
 	}
 	if err != nil {
-		return relay.Snapshot{}, failure("listen to "+s.outbox, err)
+		return relay.Snapshot{}, dlqfirestore.Failure("listen to "+s.outbox, err)
 	}
 	out := relay.Snapshot{Size: snap.Size, ReadTime: snap.ReadTime}
 	for _, c := range snap.Changes {

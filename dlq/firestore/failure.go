@@ -6,20 +6,21 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"outboxrelay/relay"
+	"outboxrelay/dlq"
 )
 
-// callError is a failed call. It answers contracts.CodeOf and
-// relay.CommitError.
+// callError is a failed call. It answers contracts.CodeOf and dlq.CommitError.
 type callError struct {
 	verb string
 	code codes.Code
 	err  error
 }
 
-var _ relay.CommitError = (*callError)(nil)
+var _ dlq.CommitError = (*callError)(nil)
 
-func failure(verb string, err error) error {
+// Failure wraps the error of a call to Firestore as one that names what was
+// tried and answers contracts.CodeOf and dlq.CommitError.
+func Failure(verb string, err error) error {
 	return &callError{verb: verb, code: status.Code(err), err: err}
 }
 
@@ -30,10 +31,10 @@ func (e *callError) Unwrap() error { return e.err }
 // FailureCode is the gRPC code's name.
 func (e *callError) FailureCode() string { return e.code.String() }
 
-// Code implements relay.CommitError.
+// Code implements dlq.CommitError.
 func (e *callError) Code() string { return e.code.String() }
 
-// Refused implements relay.CommitError: these codes judge what was sent, so
+// Refused implements dlq.CommitError: these codes judge what was sent, so
 // sending it again cannot help. All others speak of the moment, of access or
 // of the way there.
 func (e *callError) Refused() bool {

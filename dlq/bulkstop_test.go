@@ -1,0 +1,209 @@
+package dlq_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/dlq"
+)
+
+func TestSickCanaryStopsBeforeTheRest(t *testing.T) {
+	f := setup(t)
+	all := f.reviewable(50)
+	release := make(chan struct{})
+	f.lanes.follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if i.ID == all[0].ID || i.ID == all[1].ID {
+			return fails(i), nil
+		}
+		select {
+		case <-release:
+		case <-ctx.Done():
+			return dlq.Round{}, ctx.Err()
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	b := f.bulk(granted, 1000)
+	f.review()
+	f.eventually("it stops with the second failure", func() bool { return f.now(b).State == dlq.BulkStopped })
+	close(release)
+	got := f.ends(b, dlq.BulkStopped)
+	want := map[string]int{"total": 50, "delivered": 3, "failed": 2, "skipped": 0, "replaying": 0, "waiting": 45}
+	if diff := cmp.Diff(want, numbers(got)); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	if got.Phase != dlq.PhaseCanary || f.lanes.total() != 5 {
+		t.Errorf("phase %s, %d rounds; want the canary alone", got.Phase, f.lanes.total())
+	}
+	if !strings.Contains(got.EndReason, "failed") {
+		t.Errorf("end reason %q does not say that too many failed", got.EndReason)
+	}
+}
+
+func TestCanaryComesFirst(t *testing.T) {
+	f := setup(t)
+	all := f.reviewable(40)
+	release := make(chan struct{})
+	var once sync.Once
+	f.lanes.follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if i.ID == all[0].ID {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	t.Cleanup(func() { once.Do(func() { close(release) }) })
+	b := f.bulk(granted, 1000)
+	f.review()
+	f.eventually("four of the canary are delivered", func() bool { return f.now(b).Delivered == 4 })
+	if n := f.lanes.total(); n != 5 {
+		t.Errorf("%d rounds while the canary is under way, want 5", n)
+	}
+	once.Do(func() { close(release) })
+	f.ends(b, dlq.BulkDone)
+}
+
+func TestFailureRateStopsTheRamp(t *testing.T) {
+	f := setup(t)
+	f.reviewable(300)
+	var mu sync.Mutex
+	n := 0
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n++; n > 20 {
+			return fails(i), nil
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	b := f.bulk(granted, 50)
+	f.review()
+	got := f.ends(b, dlq.BulkStopped)
+	if got.Delivered != 20 || got.Waiting < 150 { // what was asked for meanwhile, 100 at most, fails too
+		t.Errorf("%v; want it to stop after 20 delivered", numbers(got))
+	}
+	total := f.lanes.total()
+	f.eventually("all that was asked for ended", func() bool { b := f.now(b); return b.Delivered+b.Failed == total })
+}
+
+func TestCancelledBulkAsksNoMore(t *testing.T) {
+	f := setup(t)
+	f.reviewable(200)
+	release := make(chan struct{})
+	f.lanes.follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if f.lanes.total() > 15 {
+			select {
+			case <-release:
+			case <-ctx.Done():
+				return dlq.Round{}, ctx.Err()
+			}
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	b := f.bulk(granted, 8) // so many at once at most
+	asked := func() int {
+		p, err := f.queue.Audit(t.Context(), dlq.AuditFilter{Action: string(dlq.Replay)}, dlq.Page{Limit: dlq.MaxPage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(p.Items)
+	}
+	f.review()
+	f.eventually("some of the ramp are under way", func() bool { b := f.now(b); return b.Delivered > 10 && b.Replaying > 3 })
+	cancelled, err := f.queue.CancelBulk(t.Context(), b.ID, security, "wrong filter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cancelled.State != dlq.BulkCancelled || cancelled.CancelledBy != security.Name || cancelled.EndReason != "wrong filter" {
+		t.Errorf("cancelled as %+v", cancelled)
+	}
+	_, err = f.queue.CancelBulk(t.Context(), b.ID, security, "again")
+	refused(t, err, dlq.Conflict)
+	before := asked()
+	if after := f.settles("it asks for nothing more", asked); after > before+8 { // a round may have begun
+		t.Errorf("asked for %d more after it was cancelled", after-before)
+	}
+	close(release)
+	got := f.ends(b, dlq.BulkCancelled)
+	if got.Waiting == 0 || got.Delivered+got.Waiting != 200 || got.EndReason != "wrong filter" {
+		t.Errorf("%v, %q; want the rest to wait", numbers(got), got.EndReason)
+	}
+	if n := asked(); n != got.Delivered {
+		t.Errorf("asked for %d, counted %d delivered", n, got.Delivered)
+	}
+}
+
+func TestCancelOfWhatIsNotThere(t *testing.T) {
+	f := setup(t)
+	_, err := f.queue.CancelBulk(t.Context(), "nowhere", operator, "")
+	refused(t, err, dlq.NotFound)
+	_, err = f.queue.CancelBulk(t.Context(), "nowhere", dlq.Actor{Name: "vera", Role: dlq.Viewer}, "")
+	refused(t, err, dlq.Forbidden)
+	_, err = f.queue.Bulk(t.Context(), "nowhere")
+	refused(t, err, dlq.NotFound)
+}
+
+func TestBulkWaitsForItsLeader(t *testing.T) {
+	f := setup(t)
+	f.reviewable(60)
+	b := f.bulk(granted, 20)
+	var leads atomic.Bool
+	f.config.Leads = leads.Load
+	f.review()
+	f.eventually("the queue is measured", func() bool { return f.counter("relay_dlq_items", "awaiting_review", "REVIEW_REQUIRED") == 60 })
+	if n := f.lanes.total(); n != 0 {
+		t.Errorf("%d rounds before it leads, want none", n)
+	}
+	leads.Store(true)
+	f.eventually("it works", func() bool { return f.lanes.total() >= 8 })
+	leads.Store(false)
+	if n := f.settles("it rests", f.lanes.total); n > 30 {
+		t.Errorf("%d rounds after it led no more, want it to rest soon after 8", n)
+	}
+	leads.Store(true)
+	f.ends(b, dlq.BulkDone)
+}
+
+func TestBulkWithoutItsPinsStops(t *testing.T) {
+	f := setup(t)
+	f.reviewable(3)
+	b := f.bulk(granted, 1000)
+	if _, err := f.store.Commit(t.Context(), []dlq.Write{{Collection: "bulk-replays/" + b.ID + "/items", ID: "0000", Op: dlq.OpDelete}}); err != nil {
+		t.Fatal(err)
+	}
+	f.review()
+	if got := f.ends(b, dlq.BulkStopped); !strings.Contains(got.EndReason, "pinned") {
+		t.Errorf("end reason %q does not say what is missing", got.EndReason)
+	}
+}
+
+func TestBulkAsksForNoMoreThanCanBeOutstanding(t *testing.T) {
+	f := setup(t)
+	f.reviewable(250)
+	f.config.Concurrency = 500
+	release := make(chan struct{})
+	f.lanes.follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if f.lanes.total() > 5 {
+			select {
+			case <-release:
+			case <-ctx.Done():
+				return dlq.Round{}, ctx.Err()
+			}
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	b := f.bulk(granted, 1000)
+	f.review()
+	f.eventually("it has asked for all it may", func() bool { return f.now(b).Replaying == 100 })
+	close(release)
+	f.ends(b, dlq.BulkDone)
+	if f.lanes.most > 100 {
+		t.Errorf("%d replays at once, want 100 at most", f.lanes.most)
+	}
+}

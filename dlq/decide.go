@@ -1,0 +1,236 @@
+package dlq
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// Decide is the decision of a person about a dead letter.
+type Decide struct {
+	Action Action // Replay, Discard, Authorize or Note
+	Actor  Actor
+	Reason string    // required
+	Seen   time.Time // the update time of what the actor saw; zero: whatever stands there
+	Bulk   string    // the bulk replay that asks; "" for a person
+}
+
+// Decided is what a decision came to.
+type Decided struct {
+	Item  *Item
+	Entry *Entry
+	// Order says what a replay does to the order of its aggregate. Replay by a
+	// person only.
+	Order *OrderNote
+}
+
+// Decide carries out a decision, with its audit entry, in one commit that
+// holds only for the dead letter as it was judged. So of several who decide at
+// the same time each is judged by what the one before left. A Replay is asked
+// for here and delivered by its tier's goroutine; see End.
+func (q *Queue) Decide(ctx context.Context, id string, d Decide) (*Decided, error) {
+	reason, err := d.check()
+	if err != nil {
+		return nil, err
+	}
+	j := &judgement{queue: q, id: id, decide: d, decision: Decision{ID: q.newID(), Action: d.Action, By: d.Actor.Name, At: q.moment(), Reason: reason}}
+	at, err := q.commit(ctx, j.writes)
+	if err != nil {
+		return nil, fmt.Errorf("%s dead letter: %w", d.Action, err)
+	}
+	if !at.IsZero() {
+		j.after.UpdateTime = at
+	}
+	q.log.Info("decision about a dead letter", zap.String("action", string(d.Action)), zap.String("actor", d.Actor.Name), zap.String("deadLetter", id),
+		zap.String("traceId", j.after.TraceID), zap.String("state", string(j.after.State)), zap.String("bulk", d.Bulk))
+	if d.Action == Replay || d.Action == Discard { // younger ones may have waited for what was discarded
+		q.Ring(BellReplays)
+	}
+	return &Decided{Item: j.after, Entry: j.entry, Order: j.order}, nil
+}
+
+// check returns the reason, trimmed.
+func (d *Decide) check() (reason string, err error) {
+	if !slices.Contains([]Action{Replay, Discard, Authorize, Note}, d.Action) {
+		return "", &Refusal{Kind: Invalid, Detail: fmt.Sprintf("%q is not something that people decide", d.Action), Hint: "replay, discard, authorize or note"}
+	}
+	if d.Actor.Name == "" {
+		return "", &Refusal{Kind: Forbidden, Detail: "nobody decides nothing: the actor has no name"}
+	}
+	return reasonOf(d.Reason)
+}
+
+// judgement is one decision on its way.
+type judgement struct {
+	queue    *Queue
+	id       string
+	decide   Decide
+	decision Decision
+
+	// What the last call of writes came to.
+	after *Item
+	entry *Entry
+	order *OrderNote
+}
+
+// writes is the decision's change.
+func (j *judgement) writes(ctx context.Context) ([]Write, error) {
+	item, err := j.queue.Item(ctx, j.id)
+	if err != nil {
+		return nil, err
+	}
+	if item.decided(j.decision.ID) { // the answer of its commit was lost
+		j.after = item
+		return nil, nil
+	}
+	if seen := j.decide.Seen; !seen.IsZero() && !seen.Equal(item.UpdateTime) {
+		return nil, &Refusal{
+			Kind: Changed, Detail: "it was changed since you looked at it, at " + clock(item.UpdateTime),
+			Hint: "look at it again, then decide",
+		}
+	}
+	row, err := j.judge(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	fields := j.apply(item, row)
+	return []Write{
+		{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, Fields: fields, IfUnchangedSince: item.UpdateTime},
+		j.entry.Write(),
+	}, nil
+}
+
+// decided reports whether the decision of that ID is part of the item's history.
+func (i *Item) decided(id string) bool {
+	return slices.ContainsFunc(i.Decisions, func(d Decision) bool { return d.ID == id }) ||
+		i.Replaying != nil && i.Replaying.ID == id ||
+		i.LastReplay != nil && i.LastReplay.Request == id
+}
+
+// judge finds the row of the table that the decision takes, or why there is none.
+func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
+	d := j.decide
+	if needs := leastRole(item.Tier, d.Action); d.Actor.Role < max(needs, Operator) {
+		return Transition{}, forbidden(d.Actor, max(needs, Operator), fmt.Sprintf("to %s a dead letter of %s", d.Action, item.Tier))
+	}
+	row, ok := Next(item.Place(), d.Action)
+	switch {
+	case !ok:
+		return Transition{}, unfit(item, d.Action)
+	case d.Actor.Role < row.By:
+		return Transition{}, forbidden(d.Actor, row.By, fmt.Sprintf("to %s it while it is %s", d.Action, item.State))
+	case d.Action != Replay:
+		return row, nil
+	}
+	if err := j.queue.mayReplay(item, d); err != nil {
+		return Transition{}, err
+	}
+	if err := j.queue.inTurn(ctx, item); err != nil {
+		return Transition{}, err
+	}
+	if d.Bulk != "" { // nobody reads it, and it costs reads
+		return row, nil
+	}
+	order, err := j.queue.orderNote(ctx, item)
+	j.order = order
+	return row, err
+}
+
+// mayReplay judges who asks for a replay of a SECURITY_BLOCK dead letter.
+func (q *Queue) mayReplay(item *Item, d Decide) error {
+	if item.Tier != contracts.SecurityBlock {
+		return nil
+	}
+	if d.Bulk != "" {
+		return &Refusal{Kind: Forbidden, Detail: fmt.Sprintf("%s is never replayed in bulk", contracts.SecurityBlock), Hint: "replay it by itself"}
+	}
+	if q.twoPersons(item) && strings.EqualFold(item.AuthorizedBy, d.Actor.Name) {
+		return &Refusal{
+			Kind: Forbidden, Detail: fmt.Sprintf("%s authorized it, and %s asks for two persons", item.AuthorizedBy, item.EventType),
+			Hint: "another person replays it",
+		}
+	}
+	return nil
+}
+
+// twoPersons reports whether the catalog asks for two persons. Where it does
+// not know the event any more, it is taken to.
+func (q *Queue) twoPersons(item *Item) bool {
+	outbox := q.catalog.Outbox(item.Outbox)
+	if outbox == nil {
+		return true
+	}
+	route := outbox.Route(item.EventType)
+	return route == nil || route.TwoPersonRule
+}
+
+// apply moves the item along row and returns the fields that change.
+func (j *judgement) apply(item *Item, row Transition) map[string]any {
+	after := *item
+	d := j.decision
+	after.Tier, after.State = row.To.Tier, row.To.State
+	after.Decisions = bounded(item.Decisions, d)
+	changed := []string{contracts.DeadFieldDecisions}
+	switch d.Action {
+	case Replay:
+		after.Replaying = &Request{ID: d.ID, By: d.By, At: d.At, Reason: d.Reason, Bulk: j.decide.Bulk}
+		after.NextReplayAt = d.At
+		changed = append(changed, contracts.DeadFieldReplaying, contracts.DeadFieldNextReplayAt)
+	case Discard:
+		after.NextReplayAt = time.Time{}
+		changed = append(changed, contracts.DeadFieldState, contracts.DeadFieldOpen, contracts.DeadFieldNextReplayAt)
+	case Authorize:
+		after.AuthorizedBy = d.By
+		changed = append(changed, contracts.DeadFieldState, contracts.DeadFieldAuthorizedBy)
+	}
+	j.after = &after
+	j.entry = after.entry(d.ID, j.decide.Actor, d.Action, item.State, d.Reason)
+	j.entry.At = d.At
+	return after.only(changed...)
+}
+
+// entry is the audit entry of something that happened to the item, which it
+// already shows.
+func (i *Item) entry(id string, by Actor, a Action, from contracts.DeadState, reason string) *Entry {
+	return &Entry{
+		ID: id, Actor: by.Name, Role: by.Role, Action: string(a), Subject: SubjectDeadLetter, On: i.ID, From: string(from), To: string(i.State),
+		Reason: reason, Outbox: i.Outbox, EventID: i.EventID, EventType: i.EventType, TraceID: i.TraceID, AggregateID: i.AggregateID,
+	}
+}
+
+// only renders some of the item's fields for an update. What the item does not
+// have is nil, which deletes it.
+func (i *Item) only(names ...string) map[string]any {
+	all := i.Fields()
+	out := make(map[string]any, len(names))
+	for _, name := range names {
+		out[name] = all[name]
+	}
+	return out
+}
+
+// What a dead letter keeps of a list that grows: how it began, and the latest.
+// All decisions are in the audit.
+const (
+	keepFirst = 10
+	keepLast  = 40
+)
+
+// bounded appends to a list of the item's and cuts out of its middle what is
+// too much. The list itself stays as it is.
+func bounded[T any](list []T, more ...T) []T {
+	all := slices.Concat(list, more)
+	if len(all) <= keepFirst+keepLast {
+		return all
+	}
+	return slices.Delete(all, keepFirst, len(all)-keepLast)
+}
+
+// clock is how a refusal or a summary tells a time.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

@@ -1,0 +1,202 @@
+package dlq
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestParkingPausesForLongerEachTime(t *testing.T) {
+	p := newParking(time.Second, 30*time.Second)
+	var got []time.Duration
+	for range 100 {
+		p.blocked("x", noon)
+		_, first := p.look(noon)
+		got = append(got, first.Sub(noon))
+	}
+	var want []time.Duration
+	for _, seconds := range []int{1, 2, 4, 8, 16, 30, 30} {
+		want = append(want, time.Duration(seconds)*time.Second)
+	}
+	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
+		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+	if got[99] != 30*time.Second {
+		t.Errorf("pause %s after a hundred tries, want 30s", got[99])
+	}
+	p.gone("x")
+	p.blocked("x", noon)
+	if _, first := p.look(noon); first.Sub(noon) != time.Second {
+		t.Errorf("pause %s after a round that was not blocked, want 1s", first.Sub(noon))
+	}
+}
+
+func TestParkingHoldsUntilThePauseEnds(t *testing.T) {
+	p := newParking(time.Second, 30*time.Second)
+	p.blocked("x", noon)
+	if !p.holds("x", noon) || p.holds("y", noon) {
+		t.Error("it should hold x alone")
+	}
+	if p.holds("x", noon.Add(time.Second)) {
+		t.Error("it holds x after its pause")
+	}
+}
+
+func TestBellEndsPauses(t *testing.T) {
+	p := newParking(time.Second, 30*time.Second)
+	for range 5 {
+		p.blocked("x", noon)
+	}
+	p.rung()
+	if !p.holds("x", noon.Add(999*time.Millisecond)) {
+		t.Error("a bell ended a pause that had just begun")
+	}
+	if p.holds("x", noon.Add(time.Second)) {
+		t.Error("a bell did not end the pause")
+	}
+}
+
+func TestParkingForgets(t *testing.T) {
+	p := newParking(time.Second, 30*time.Second)
+	p.blocked("x", noon)
+	p.look(noon.Add(time.Hour))
+	if len(p.cars) != 0 {
+		t.Errorf("%d parked after an hour, want none", len(p.cars))
+	}
+}
+
+func TestTurn(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		item  Item
+		older Item
+		want  time.Duration // from now
+	}{
+		{"a moment after the older's time", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(time.Minute)}, time.Minute + time.Second},
+		{"the older is due now", Item{DeadAt: noon}, Item{NextReplayAt: noon}, time.Second},
+		{"the older is late", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(-time.Minute)}, 15 * time.Second},
+		{"the older is very late", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(-time.Hour)}, 30 * time.Second},
+		{"the older waits for a person, lately", Item{DeadAt: noon}, Item{}, 5 * time.Second},
+		{"the older waits for a person, for a while", Item{DeadAt: noon.Add(-20 * time.Minute)}, Item{}, 5 * time.Minute},
+		{"the older waits for a person, for days", Item{DeadAt: noon.Add(-100 * time.Hour)}, Item{}, 10 * time.Minute},
+		{"somebody asked for the younger", Item{DeadAt: noon.Add(-100 * time.Hour), Replaying: &Request{}}, Item{}, 15 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := turn(noon, &c.item, &c.older).Sub(noon); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLinesAreByAggregateAndVersion(t *testing.T) {
+	items := []*Item{
+		{ID: "1", Outbox: "o", AggregateID: "a", AggregateVersion: 3},
+		{ID: "2", Outbox: "o", AggregateID: "b", AggregateVersion: 1},
+		{ID: "3", Outbox: "p", AggregateID: "a", AggregateVersion: 1},
+		{ID: "4", Outbox: "o", AggregateID: "a", AggregateVersion: 2},
+		{ID: "5", Outbox: "o"},
+		{ID: "6", Outbox: "o"},
+	}
+	var got [][]string
+	for _, l := range linesOf(items) {
+		var ids []string
+		for _, i := range l.items {
+			ids = append(ids, i.ID)
+		}
+		got = append(got, ids)
+	}
+	want := [][]string{{"4", "1"}, {"2"}, {"3"}, {"5"}, {"6"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestRounds(t *testing.T) {
+	config := SiblingConfig{Poll: time.Minute, RetryMin: time.Second, RetryMax: 8 * time.Second}.withDefaults()
+	t.Run("at each poll and whenever the bell rings", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			bell := make(chan struct{}, 1)
+			var count atomic.Int64
+			done := make(chan error)
+			go func() {
+				done <- rounds(ctx, bell, config, "work", func(context.Context) error { count.Add(1); return nil })
+			}()
+			expect := func(when string, want int64) {
+				synctest.Wait()
+				if got := count.Load(); got != want {
+					t.Errorf("%s: %d rounds, want %d", when, got, want)
+				}
+			}
+			expect("at first", 1)
+			time.Sleep(time.Minute)
+			expect("after a poll", 2)
+			bell <- struct{}{}
+			expect("after a bell", 3)
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	})
+	t.Run("with a backoff after failures, in which bells still count afterwards", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			bell := make(chan struct{}, 1)
+			var count atomic.Int64
+			done := make(chan error)
+			go func() {
+				done <- rounds(ctx, bell, config, "work", func(context.Context) error {
+					if count.Add(1) < 5 {
+						return errors.New("down")
+					}
+					return nil
+				})
+			}()
+			time.Sleep(50 * time.Second) // 1+2+4+8 with jitter, and less than a poll after them
+			bell <- struct{}{}
+			synctest.Wait()
+			if got := count.Load(); got != 6 {
+				t.Errorf("%d rounds, want 5 and one for the bell", got)
+			}
+			cancel()
+			<-done
+		})
+	})
+	t.Run("until a panic", func(t *testing.T) {
+		err := rounds(t.Context(), nil, config, "work", func(context.Context) error {
+			return errors.Join(errors.New("down"), guarded(func() error { panic("a fault") }))
+		})
+		if !panicked(err) {
+			t.Errorf("ended with %v, want the panic", err)
+		}
+	})
+}
+
+func TestLingeringOutlivesItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		out, stop := lingering(ctx, time.Second)
+		defer stop()
+		time.Sleep(time.Hour)
+		cancel()
+		time.Sleep(999 * time.Millisecond)
+		synctest.Wait()
+		if out.Err() != nil {
+			t.Error("it ended before its grace")
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if out.Err() == nil {
+			t.Error("it did not end with its grace")
+		}
+	})
+}

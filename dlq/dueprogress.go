@@ -1,0 +1,34 @@
+package dlq
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"outboxrelay/contracts"
+)
+
+// Progress notes which targets still miss the item's record, after a round of
+// its replay that an outage stopped: the others acknowledged and are left out of
+// the next. It is no end, and counts nothing. An item that was replayed, closed
+// or buried anew meanwhile is left as it is.
+func (q *Queue) Progress(ctx context.Context, item *Item, missing []string) error {
+	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
+		current, err := q.Item(ctx, item.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !Open(current.State) || current.Replays != item.Replays || !current.DeadAt.Equal(item.DeadAt) || slices.Equal(current.PendingTargets, missing) {
+			return nil, nil
+		}
+		current.PendingTargets = missing
+		return []Write{{
+			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
+			Fields: current.only(contracts.DeadFieldPendingTargets),
+		}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("note progress of dead letter %s: %w", item.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package dlq
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// work replays a line, one after another, and tells what became of each. Once
+// one is stopped by an outage, those behind it wait with it.
+func (x *executor) work(ctx context.Context, l *line) map[string]fate {
+	fates := make(map[string]fate, len(l.items))
+	var stopped fate
+	for _, item := range l.items {
+		if stopped != "" {
+			fates[item.ID] = stopped
+			continue
+		}
+		f := x.replay(ctx, item)
+		x.cfg.Metrics.rounds.WithLabelValues(string(x.tier), string(f)).Inc()
+		fates[item.ID] = f
+		if f == fateBlocked || f == fateUnknown {
+			stopped = f
+		}
+	}
+	return fates
+}
+
+// replay carries out one round of the replay of an item that was due when it
+// was listed.
+func (x *executor) replay(ctx context.Context, listed *Item) fate {
+	item, f := x.fresh(ctx, listed)
+	if item == nil {
+		return f
+	}
+	if x.limiter != nil && item.Replaying == nil && x.limiter.Wait(ctx) != nil {
+		return fateUnknown // the stop
+	}
+	round, err := x.lanes.Replay(ctx, item)
+	log := x.log.With(zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID))
+	switch {
+	case err != nil:
+		if ctx.Err() == nil {
+			log.Warn("replay dead letter", zap.Error(err))
+		}
+		return fateUnknown
+	case len(round.Failed) == 0 && len(round.Blocked) > 0:
+		if len(round.Acked) > 0 {
+			x.progress(ctx, item, round.Blocked, log)
+		}
+		return fateBlocked
+	}
+	return x.end(ctx, item, Result{Acked: round.Acked, Errors: round.Failed, At: x.queue.moment()}, log)
+}
+
+// fresh reads an item again and judges whether it is its turn. It returns nil,
+// and what became of it, when it is not to be replayed now.
+func (x *executor) fresh(ctx context.Context, listed *Item) (*Item, fate) {
+	ctx, cancel := context.WithTimeout(ctx, x.cfg.CallBound)
+	defer cancel()
+	item, err := x.queue.Item(ctx, listed.ID)
+	if err != nil {
+		return nil, x.unread(ctx, listed, "read due dead letter", err)
+	}
+	if _, ok := Next(item.Place(), Delivered); !ok || item.Tier != x.tier || !item.Due(x.queue.now()) {
+		x.log.Debug("a due dead letter was changed meanwhile", zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID))
+		return nil, fateDropped
+	}
+	older, err := x.queue.Older(ctx, item)
+	switch {
+	case err != nil:
+		return nil, x.unread(ctx, item, "find what comes before a dead letter", err)
+	case len(older) > 0:
+		return nil, x.deferTo(ctx, item, turn(x.queue.now(), item, older[0]))
+	}
+	return item, ""
+}
+
+func (x *executor) unread(ctx context.Context, item *Item, what string, err error) fate {
+	if refusal(err) != nil {
+		return fateDropped
+	}
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		x.log.Warn(what, zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID), zap.Error(err))
+	}
+	return fateUnknown
+}
+
+// deferTo moves an item's time, because something else comes first.
+func (x *executor) deferTo(ctx context.Context, item *Item, until time.Time) fate {
+	ctx, cancel := context.WithTimeout(ctx, x.cfg.CallBound)
+	defer cancel()
+	if err := x.queue.Defer(ctx, item, until); err != nil {
+		return x.unread(ctx, item, "defer dead letter", err)
+	}
+	return fateBehind
+}
+
+// progress notes what a round reached that an outage stopped. Where that fails,
+// those targets get the record once more.
+func (x *executor) progress(ctx context.Context, item *Item, missing []string, log *zap.Logger) {
+	ctx, stop := lingering(ctx, x.cfg.Grace)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, x.cfg.CallBound)
+	defer cancel()
+	if err := x.queue.Progress(ctx, item, missing); err != nil && refusal(err) == nil {
+		log.Warn("note progress of a replay", zap.Error(err))
+	}
+}
+
+// end notes how a replay ended. The record was delivered, or its failures
+// count: so it is tried until Firestore answers, and for a grace beyond the
+// stop. An item that was changed underneath is none of ours any more.
+func (x *executor) end(ctx context.Context, item *Item, r Result, log *zap.Logger) fate {
+	ctx, stop := lingering(ctx, x.cfg.Grace)
+	defer stop()
+	delay := newPatience(x.cfg.RetryMin, x.cfg.RetryMax)
+	for {
+		c, cancel := context.WithTimeout(ctx, x.cfg.CallBound)
+		after, err := x.queue.End(c, item, r)
+		cancel()
+		switch {
+		case err == nil:
+			return endedAs(item, after, r)
+		case refusal(err) != nil:
+			log.Debug("a replayed dead letter was changed meanwhile", zap.Error(err))
+			return fateDropped
+		case isRefused(err): // the same will never be taken
+			log.Error("note how a replay ended", zap.Error(err))
+			return fateUnknown
+		}
+		log.Warn("note how a replay ended", zap.Error(err))
+		if !rest(ctx, delay.next()) {
+			return fateUnknown
+		}
+	}
+}
+
+func endedAs(before, after *Item, r Result) fate {
+	switch {
+	case len(r.Errors) == 0:
+		return fateDelivered
+	case after.Tier != before.Tier:
+		return fateExhausted
+	}
+	return fateFailed
+}

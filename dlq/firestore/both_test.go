@@ -1,0 +1,41 @@
+package firestore_test
+
+import "testing"
+
+// both are the tests that run on the embedded server and on Google's emulator.
+var both = []struct {
+	name string
+	run  func(*testing.T, *fixture)
+}{
+	{"store reads what it wrote", testStoreReadsWhatItWrote},
+	{"store applies all or nothing", testStoreAppliesAllOrNothing},
+	{"store merges", testStoreMerges},
+	{"store watches", testStoreWatches},
+	{"50 replays at once have one winner", testReplayRace},
+	{"replay and discard race", testReplayDiscardRace},
+	{"releases race", testReleaseRace},
+	{"path of SAFE_AUTO", testPathOfSafeAuto},
+	{"path of REVIEW_REQUIRED", testPathOfReviewRequired},
+	{"path of SECURITY_BLOCK", testPathOfSecurityBlock},
+	{"end without a record", testEndWithoutRecord},
+	{"end deletes where the outbox says so", testEndDeletes},
+	{"pages stay stable while items arrive", testStablePages},
+	{"groups", testGroups},
+	{"release and freezes", testRelease},
+	{"lanes", testLanes},
+	{"trace", testTrace},
+	{"due", testDue},
+	{"order of an aggregate", testOrder},
+}
+
+func TestQueue(t *testing.T) {
+	for _, tc := range both {
+		t.Run(tc.name, func(t *testing.T) { tc.run(t, setup(t, newCloud(t))) })
+	}
+}
+
+func TestGoogleQueue(t *testing.T) {
+	for _, tc := range both {
+		t.Run(tc.name, func(t *testing.T) { tc.run(t, setup(t, onGoogle(t))) })
+	}
+}

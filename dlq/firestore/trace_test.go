@@ -1,0 +1,119 @@
+package firestore_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+func testTrace(t *testing.T, f *fixture) {
+	i := f.letter("accOutbox", "RoleChanged", "a1", 1)
+	i.TraceID = "T"
+	f.bury(i)
+	held := f.letter("accOutbox", "WalletDeducted", "a1", 2)
+	held.TraceID = "T"
+	record := f.record(held)
+	record["status"], record["attemptErrors"], record["attempts"] = "held", nil, 0
+	retrying := f.record(held)
+	retrying["idempotencyKey"], retrying["status"], retrying["nextAttemptAt"] = "r", "retrying", f.now.Add(time.Hour)
+	delivered := f.record(held)
+	delivered["idempotencyKey"], delivered["status"], delivered["attemptErrors"] = "d", "delivered", nil
+	delivered["deliveredAt"], delivered["deliveredTargets"] = f.now, []any{"FUNNEL"}
+	f.commit(
+		dlq.Write{Collection: "accOutbox", ID: "held", Op: dlq.OpCreate, Fields: record},
+		dlq.Write{Collection: "skillOutbox", ID: "retrying", Op: dlq.OpCreate, Fields: retrying},
+		dlq.Write{Collection: "wsOutbox", ID: "delivered", Op: dlq.OpCreate, Fields: delivered},
+	)
+	f.decide(i.ID, dlq.Authorize, security)
+	f.decide(i.ID, dlq.Replay, operator)
+	f.end(i.ID, "Internal")
+	f.decide(i.ID, dlq.Replay, operator)
+	f.end(i.ID)
+	if _, err := f.queue.Release(t.Context(), "a1", security, "checked"); err != nil {
+		t.Fatal(err)
+	}
+	alerts, err := f.db.Collection(contracts.CollectionErrorLog).Documents(t.Context()).GetAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.commit(dlq.Write{Collection: contracts.CollectionErrorLog, ID: alerts[0].Ref.ID, Fields: map[string]any{dlq.AlertFieldPublishedAt: f.now}})
+	f.die("accOutbox", "RoleChanged", "a9", 1) // another trace
+
+	got, err := f.queue.Trace(t.Context(), "T")
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[dlq.EventKind]int)
+	var last time.Time
+	for _, e := range got.Events {
+		counts[e.Kind]++
+		if e.At.Before(last) || e.Summary == "" {
+			t.Errorf("event %+v after %s", e, last)
+		}
+		last = e.At
+	}
+	want := map[dlq.EventKind]int{
+		dlq.EventAppended: 4, dlq.EventAttemptFailed: 3, dlq.EventRetryScheduled: 1, dlq.EventDeadLettered: 1, dlq.EventFrozen: 1,
+		dlq.EventAlertStored: 1, dlq.EventAlertPublished: 1, dlq.EventHeld: 1, dlq.EventDecision: 3, dlq.EventReplayEnded: 2,
+		dlq.EventRelease: 1, dlq.EventDelivered: 1,
+	}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+		for _, e := range got.Events {
+			t.Logf("%s %s %s: %s", e.At.Format(time.RFC3339Nano), e.Kind, e.RecordID, e.Summary)
+		}
+	}
+	if len(got.Records) != 4 || len(got.DeadLetters) != 1 || len(got.Freezes) != 1 || got.Truncated {
+		t.Errorf("%d records, %d dead letters, %d freezes, truncated %t", len(got.Records), len(got.DeadLetters), len(got.Freezes), got.Truncated)
+	}
+	for _, r := range got.Records {
+		if r.Payload != nil || r.Fields != nil {
+			t.Errorf("record %s comes with payload or fields", r.ID)
+		}
+	}
+	_, err = f.queue.Trace(t.Context(), "none")
+	refused(t, err, dlq.NotFound)
+	_, err = f.queue.Trace(t.Context(), "")
+	refused(t, err, dlq.Invalid)
+}
+
+// TestTraceOfWhatIsGone: the dead letter remembers what its record was.
+func TestTraceOfWhatIsGone(t *testing.T) {
+	f := setup(t, newCloud(t))
+	i := f.die("tagOutbox", "TagLifecycleEvent", "t1", 1)
+	f.end(i.ID)
+	got, err := f.queue.Trace(t.Context(), i.TraceID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []dlq.EventKind
+	for _, e := range got.Events {
+		kinds = append(kinds, e.Kind)
+	}
+	want := []dlq.EventKind{dlq.EventAppended, dlq.EventAttemptFailed, dlq.EventDeadLettered, dlq.EventReplayEnded}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestTraceIsBounded(t *testing.T) {
+	f := setup(t, newCloud(t))
+	for n := range 3 {
+		var writes []dlq.Write
+		for m := range 100 {
+			i := f.letter("wsOutbox", "Anything", "w", int64(n*100+m))
+			i.TraceID = "T"
+			writes = append(writes, dlq.Write{Collection: "wsOutbox", ID: fmt.Sprint("r", n, "-", m), Op: dlq.OpCreate, Fields: f.record(i)})
+		}
+		f.commit(writes...)
+	}
+	got, err := f.queue.Trace(t.Context(), "T")
+	if err != nil || len(got.Records) != 200 || !got.Truncated {
+		t.Errorf("%d records, truncated %t, %v, want 200 of more", len(got.Records), got.Truncated, err)
+	}
+}

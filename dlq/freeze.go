@@ -1,0 +1,81 @@
+package dlq
+
+import (
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// FreezeState is how a frozen aggregate stands.
+type FreezeState string
+
+const (
+	// Frozen: its records are held.
+	Frozen FreezeState = "frozen"
+	// Releasing: what was held is being put back; what comes waits for that.
+	Releasing FreezeState = "releasing"
+)
+
+// Freeze is an aggregate whose records are held. Its document disappears when
+// the release is done.
+type Freeze struct {
+	AggregateID string
+	State       FreezeState
+	FrozenAt    time.Time
+	Reason      contracts.Reason // of the dead letter that froze it last
+	Outbox      string           // of that dead letter, as all below
+	EventType   string
+	EventID     string
+	TraceID     string
+	DeadLetters []string // IDs of all that froze it
+	ReleasedBy  string   // Releasing only, as all below
+	ReleasedAt  time.Time
+	Release     string // ID of the decision
+
+	UpdateTime time.Time // of its document
+}
+
+// Names of a freeze's fields in Firestore, beside a record's own.
+const (
+	FreezeFieldState  = "state"
+	freezeFrozenAt    = "frozenAt"
+	freezeDeadLetters = "deadLetters"
+	freezeReleasedBy  = "releasedBy"
+	freezeReleasedAt  = "releasedAt"
+	freezeRelease     = "release"
+	freezeReason      = "reason"
+	actionFreeze      = "freeze"
+	actionRelease     = "release"  // the decision
+	actionReleased    = "released" // its end
+)
+
+// FreezeID is the document ID of an aggregate's freeze.
+func FreezeID(aggregateID string) string { return ID(aggregateID) }
+
+// DecodeFreeze reads a freeze's document.
+func DecodeFreeze(d Doc) *Freeze {
+	f := reading(d.Fields)
+	return &Freeze{
+		AggregateID: f.text(contracts.FieldAggregateID), State: FreezeState(f.text(FreezeFieldState)), FrozenAt: f.time(freezeFrozenAt),
+		Reason: contracts.Reason(f.text(freezeReason)), Outbox: f.text(contracts.DeadFieldOutbox), EventType: f.text(contracts.FieldEventType),
+		EventID: f.text(contracts.FieldEventID), TraceID: f.text(contracts.FieldTraceID), DeadLetters: f.texts(freezeDeadLetters),
+		ReleasedBy: f.text(freezeReleasedBy), ReleasedAt: f.time(freezeReleasedAt), Release: f.text(freezeRelease), UpdateTime: d.UpdateTime,
+	}
+}
+
+// freezes is the write that freezes the item's aggregate; ok is false when it
+// has none. A release under way ends with it.
+func (i *Item) freezes() (w Write, ok bool) {
+	if i.AggregateID == "" {
+		return Write{}, false
+	}
+	return Write{
+		Collection: contracts.CollectionFrozen, ID: FreezeID(i.AggregateID), Op: OpMerge,
+		Fields: map[string]any{
+			contracts.FieldAggregateID: i.AggregateID, FreezeFieldState: string(Frozen), freezeFrozenAt: i.DeadAt, freezeReason: string(i.Reason),
+			contracts.DeadFieldOutbox: i.Outbox, contracts.FieldEventType: i.EventType, contracts.FieldEventID: i.EventID, contracts.FieldTraceID: i.TraceID,
+			freezeReleasedBy: nil, freezeReleasedAt: nil, freezeRelease: nil,
+		},
+		Union: map[string][]string{freezeDeadLetters: {i.ID}},
+	}, true
+}

@@ -1,0 +1,101 @@
+package dlq_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+func TestAlertsArePublishedAndMarked(t *testing.T) {
+	f := setup(t)
+	i := f.die("accOutbox", "RoleChanged", "acc-1", 1)
+	topic := &topic{}
+	f.freezer(topic)
+	f.eventually("the alert is marked", func() bool { return f.allMarked(1) })
+	all := topic.messages()
+	if len(all) != 1 {
+		t.Fatalf("%d messages, want 1", len(all))
+	}
+	want := map[string]string{"type": "SECURITY_BLOCK", "aggregateId": "acc-1", "eventId": i.EventID, "traceId": i.TraceID, "deadLetter": i.ID, "outbox": "accOutbox"}
+	if diff := cmp.Diff(want, all[0].attributes); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(all[0].data, &got); err != nil {
+		t.Fatal(err)
+	}
+	wantData := map[string]any{
+		"severity": "SECURITY", "deadLetter": i.ID, "tier": "SECURITY_BLOCK", "reason": "ATTEMPTS_EXHAUSTED", "outbox": "accOutbox", "eventId": i.EventID,
+		"eventType": "RoleChanged", "traceId": i.TraceID, "aggregateId": "acc-1", "frozen": true, "lastError": "Internal: no",
+		"at": i.DeadAt.Format(time.RFC3339Nano),
+	}
+	if diff := cmp.Diff(wantData, got, cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "id" })); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+}
+
+func TestAlertsWaitForTheTopic(t *testing.T) {
+	f := setup(t)
+	for n := range 5 {
+		f.die("accOutbox", "RoleChanged", fmt.Sprint("acc-", n), 1)
+	}
+	topic := &topic{fail: func(n int) error {
+		if n <= 12 {
+			return errors.New("unavailable")
+		}
+		return nil
+	}}
+	f.freezer(topic)
+	f.eventually("all alerts are marked", func() bool { return f.allMarked(5) })
+	if n := len(topic.messages()); n != 5 {
+		t.Errorf("%d messages, want 5", n)
+	}
+}
+
+func TestSickAlertDoesNotHoldUpOthers(t *testing.T) {
+	f := setup(t)
+	for n := range 3 {
+		f.die("accOutbox", "RoleChanged", fmt.Sprint("acc-", n), 1)
+	}
+	sick := f.alerts()[0]
+	topic := &topicExcept{deadLetter: sick.DeadLetter}
+	f.freezer(topic)
+	f.eventually("the others are marked", func() bool {
+		return !slices.ContainsFunc(f.alerts(), func(a *dlq.Alert) bool { return a.PublishedAt.IsZero() != (a.ID == sick.ID) })
+	})
+}
+
+func TestAlertSurvivesACrashBeforeItIsMarked(t *testing.T) {
+	f := setup(t)
+	f.die("accOutbox", "RoleChanged", "acc-1", 1)
+	topic := &topic{}
+	f.crash(topic, func(w dlq.Write) bool { return w.Collection == contracts.CollectionErrorLog })
+	before := len(topic.messages())
+	if before == 0 || f.allMarked(1) {
+		t.Fatalf("%d messages before the crash, marked %t; want some, unmarked", before, f.allMarked(1))
+	}
+	f.freezer(topic)
+	f.eventually("the alert is marked", func() bool { return f.allMarked(1) })
+	marked := f.alerts()[0].UpdateTime
+	if n := len(topic.messages()); n != before+1 {
+		t.Errorf("published %d times after the crash, want once", n-before)
+	}
+	f.queue.Ring(dlq.BellAlerts)
+	f.die("accOutbox", "RoleChanged", "acc-2", 1)
+	f.eventually("the next alert is marked", func() bool { return f.allMarked(2) })
+	if n := len(topic.messages()); n != before+2 {
+		t.Errorf("%d messages after another alert, want one more", n-before-1)
+	}
+	if !slices.ContainsFunc(f.alerts(), func(a *dlq.Alert) bool { return a.UpdateTime.Equal(marked) }) {
+		t.Error("the first alert was marked again")
+	}
+}

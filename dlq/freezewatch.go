@@ -1,0 +1,74 @@
+package dlq
+
+import (
+	"context"
+
+	"outboxrelay/contracts"
+)
+
+// freezePage is the page size of AllFreezes, and how many freezes FreezesOf
+// reads at once.
+const freezePage = 300
+
+// AllFreezes reads every freeze.
+func (q *Queue) AllFreezes(ctx context.Context) ([]*Freeze, error) {
+	query := Query{Collection: contracts.CollectionFrozen, OrderBy: []Order{{Field: FieldID}}, Limit: freezePage}
+	var all []*Freeze
+	for {
+		page, err := q.store.Query(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, decodeFreezes(page)...)
+		if len(page) < query.Limit {
+			return all, nil
+		}
+		query.StartAfter = []any{page[len(page)-1].ID}
+	}
+}
+
+// FreezesOf reads the freezes of aggregates, as they stand now. One that is not
+// frozen is left out.
+func (q *Queue) FreezesOf(ctx context.Context, aggregateIDs ...string) ([]*Freeze, error) {
+	var found []*Freeze
+	for len(aggregateIDs) > 0 {
+		n := min(freezePage, len(aggregateIDs))
+		ids := make([]string, n)
+		for i, a := range aggregateIDs[:n] {
+			ids[i] = FreezeID(a)
+		}
+		docs, err := q.store.Get(ctx, contracts.CollectionFrozen, ids...)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, decodeFreezes(docs)...)
+		aggregateIDs = aggregateIDs[n:]
+	}
+	return found, nil
+}
+
+// WatchFreezes calls f with all freezes, now and after each change, until ctx
+// ends or the listener fails. It always returns an error.
+func (q *Queue) WatchFreezes(ctx context.Context, f func([]*Freeze)) error {
+	return q.store.Watch(ctx, Query{Collection: contracts.CollectionFrozen}, func(docs []Doc) { f(decodeFreezes(docs)) })
+}
+
+// Fence is the write that lets a commit succeed only while the freeze stands as
+// it was read. It changes nothing.
+func (f *Freeze) Fence() Write {
+	return Write{
+		Collection: contracts.CollectionFrozen, ID: FreezeID(f.AggregateID), Op: OpUpdate,
+		Fields: map[string]any{FreezeFieldState: string(f.State)}, IfUnchangedSince: f.UpdateTime,
+	}
+}
+
+// decodeFreezes decodes those documents that exist and name their aggregate.
+func decodeFreezes(docs []Doc) []*Freeze {
+	out := make([]*Freeze, 0, len(docs))
+	for _, d := range docs {
+		if f := DecodeFreeze(d); d.Exists() && f.AggregateID != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}

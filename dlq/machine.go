@@ -1,0 +1,120 @@
+package dlq
+
+import (
+	"outboxrelay/contracts"
+)
+
+// Action is what moves a dead letter from one place to another.
+type Action string
+
+// What people decide.
+const (
+	Replay    Action = "replay"    // deliver it now, to the targets still missing
+	Discard   Action = "discard"   // give it up
+	Authorize Action = "authorize" // allow its replay
+	Note      Action = "note"      // write something down about it
+)
+
+// What the service finds.
+const (
+	Delivered Action = "delivered" // a replay reached every target
+	Failed    Action = "failed"    // a replay did not, another may
+	Exhausted Action = "exhausted" // the last automatic replay did not
+)
+
+// Actions lists every action.
+func Actions() []Action {
+	return []Action{Replay, Discard, Authorize, Note, Delivered, Failed, Exhausted}
+}
+
+// Place is where a dead letter stands.
+type Place struct {
+	Tier      contracts.Tier
+	State     contracts.DeadState
+	Replaying bool // a person asked for a replay that has not ended
+}
+
+// Transition is one row of the table.
+type Transition struct {
+	From   Place
+	Action Action
+	To     Place
+	// By is the least role that may; NoRole: the service alone.
+	By Role
+}
+
+// Transitions is the table of all that can happen to a dead letter. Nothing
+// else changes a state.
+func Transitions() []Transition {
+	const (
+		safe, review, block = contracts.SafeAuto, contracts.ReviewRequired, contracts.SecurityBlock
+		scheduled, awaiting = contracts.DeadScheduled, contracts.DeadAwaitingReview
+		blocked, authorized = contracts.DeadBlocked, contracts.DeadAuthorized
+		replayed, discarded = contracts.DeadReplayed, contracts.DeadDiscarded
+	)
+	rows := []Transition{
+		// SAFE_AUTO replays by itself; an operator may hasten it.
+		{Place{safe, scheduled, false}, Replay, Place{safe, scheduled, true}, Operator},
+		{Place{safe, scheduled, false}, Delivered, Place{safe, replayed, false}, NoRole},
+		{Place{safe, scheduled, false}, Failed, Place{safe, scheduled, false}, NoRole},
+		{Place{safe, scheduled, false}, Exhausted, Place{review, awaiting, false}, NoRole},
+		{Place{safe, scheduled, true}, Delivered, Place{safe, replayed, false}, NoRole},
+		{Place{safe, scheduled, true}, Failed, Place{safe, scheduled, false}, NoRole},
+		{Place{safe, scheduled, true}, Exhausted, Place{review, awaiting, false}, NoRole},
+		// REVIEW_REQUIRED waits for an operator.
+		{Place{review, awaiting, false}, Replay, Place{review, awaiting, true}, Operator},
+		{Place{review, awaiting, false}, Discard, Place{review, discarded, false}, Operator},
+		{Place{review, awaiting, true}, Delivered, Place{review, replayed, false}, NoRole},
+		{Place{review, awaiting, true}, Failed, Place{review, awaiting, false}, NoRole},
+		// SECURITY_BLOCK waits for the security role first.
+		{Place{block, blocked, false}, Authorize, Place{block, authorized, false}, Security},
+		{Place{block, blocked, false}, Discard, Place{block, discarded, false}, Security},
+		{Place{block, authorized, false}, Discard, Place{block, discarded, false}, Security},
+		{Place{block, authorized, false}, Replay, Place{block, authorized, true}, Operator},
+		{Place{block, authorized, true}, Delivered, Place{block, replayed, false}, NoRole},
+		{Place{block, authorized, true}, Failed, Place{block, authorized, false}, NoRole},
+	}
+	for _, p := range places(rows) {
+		rows = append(rows, Transition{p, Note, p, Operator})
+	}
+	return rows
+}
+
+// table is Transitions by what looks it up.
+var table = func() map[Place]map[Action]Transition {
+	t := make(map[Place]map[Action]Transition)
+	for _, row := range Transitions() {
+		if t[row.From] == nil {
+			t[row.From] = make(map[Action]Transition)
+		}
+		t[row.From][row.Action] = row
+	}
+	return t
+}()
+
+// places lists every place of rows once.
+func places(rows []Transition) []Place {
+	var out []Place
+	seen := make(map[Place]bool)
+	for _, row := range rows {
+		for _, p := range []Place{row.From, row.To} {
+			if !seen[p] {
+				seen[p] = true
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// Next looks up what a does to a dead letter at p; ok is false when it does
+// nothing there.
+func Next(p Place, a Action) (row Transition, ok bool) {
+	row, ok = table[p][a]
+	return row, ok
+}
+
+// Open reports whether a dead letter in that state still waits for somebody.
+func Open(s contracts.DeadState) bool {
+	return s != contracts.DeadReplayed && s != contracts.DeadDiscarded
+}

@@ -1,0 +1,105 @@
+package dlq
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"outboxrelay/contracts"
+)
+
+// OrderNote says which records of the aggregate were delivered since, so that
+// the replay comes after them.
+type OrderNote struct {
+	DeliveredSince int    // later versions that were delivered, up to a bound
+	AtLeast        bool   // there may be more than that
+	Message        string // the same in words
+}
+
+const (
+	// maxOlder is how many older dead letters are named.
+	maxOlder = 5
+	// maxDeliveredSince is how many delivered records of an aggregate are looked at.
+	maxDeliveredSince = 200
+)
+
+// Older returns the open dead letters that a replay of item must not overtake:
+// those of its aggregate and outbox with a lower version, the lowest first, at
+// most a few. They come without their records.
+func (q *Queue) Older(ctx context.Context, item *Item) ([]*Item, error) {
+	if item.AggregateID == "" {
+		return nil, nil
+	}
+	docs, err := q.store.Query(ctx, olderQuery(item))
+	if err != nil {
+		return nil, fmt.Errorf("find older dead letters of the aggregate: %w", err)
+	}
+	return decodeItems(docs), nil
+}
+
+func olderQuery(item *Item) Query {
+	return Query{
+		Collection: contracts.CollectionDeadLetters,
+		Where: []Where{
+			{contracts.FieldAggregateID, "==", item.AggregateID},
+			{contracts.DeadFieldOutbox, "==", item.Outbox},
+			{contracts.DeadFieldOpen, "==", true},
+			{contracts.FieldAggregateVersion, "<", item.AggregateVersion},
+		},
+		OrderBy: byVersion.OrderBy, Select: withoutRecord, Limit: maxOlder,
+	}
+}
+
+// inTurn refuses a replay that would overtake an older dead letter.
+func (q *Queue) inTurn(ctx context.Context, item *Item) error {
+	older, err := q.Older(ctx, item)
+	if err != nil || len(older) == 0 {
+		return err
+	}
+	names := make([]string, len(older))
+	for n, o := range older {
+		names[n] = fmt.Sprintf("%s (version %d, %s)", o.ID, o.AggregateVersion, o.State)
+	}
+	return &Refusal{
+		Kind: Conflict, Detail: fmt.Sprintf("an older dead letter of aggregate %s comes first: %s", item.AggregateID, strings.Join(names, ", ")),
+		Hint: "replay or discard the older one first",
+	}
+}
+
+// orderNote looks at what of the aggregate was delivered meanwhile.
+func (q *Queue) orderNote(ctx context.Context, item *Item) (*OrderNote, error) {
+	note := &OrderNote{}
+	if item.AggregateID != "" && q.catalog.Outbox(item.Outbox) != nil {
+		docs, err := q.store.Query(ctx, deliveredQuery(item))
+		if err != nil {
+			return nil, fmt.Errorf("find later records of the aggregate: %w", err)
+		}
+		for _, d := range docs {
+			if reading(d.Fields).integer(contracts.FieldAggregateVersion) > item.AggregateVersion {
+				note.DeliveredSince++
+			}
+		}
+		note.AtLeast = len(docs) == maxDeliveredSince
+	}
+	switch {
+	case note.AtLeast:
+		note.Message = fmt.Sprintf("at least %d later versions of the aggregate were delivered since: its targets see this one after them", note.DeliveredSince)
+	case note.DeliveredSince == 1:
+		note.Message = "one later version of the aggregate was delivered since: its targets see this one after it"
+	case note.DeliveredSince > 1:
+		note.Message = fmt.Sprintf("%d later versions of the aggregate were delivered since: its targets see this one after them", note.DeliveredSince)
+	default:
+		note.Message = "no later version of the aggregate was delivered: the order is kept"
+	}
+	return note, nil
+}
+
+func deliveredQuery(item *Item) Query {
+	return Query{
+		Collection: item.Outbox,
+		Where: []Where{
+			{contracts.FieldAggregateID, "==", item.AggregateID}, {contracts.FieldStatus, "==", string(contracts.Delivered)},
+		},
+		Select: []string{contracts.FieldAggregateVersion}, Limit: maxDeliveredSince,
+	}
+}

@@ -1,0 +1,81 @@
+package dlq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// Config is what a Queue is made of.
+type Config struct {
+	Store   Store
+	Catalog *contracts.Catalog
+	Log     *zap.Logger      // nil: none
+	Now     func() time.Time // nil: time.Now
+	NewID   func() string    // of decisions; nil: time-ordered UUIDs
+}
+
+// Queue is the dead-letter queue: what people decide about it, what the service
+// finds, and what can be read of it. Its methods may be called from any
+// goroutine, and on any instance. What they refuse is a *Refusal; any other
+// error is a failure of the store.
+type Queue struct {
+	store   Store
+	catalog *contracts.Catalog
+	log     *zap.Logger
+	now     func() time.Time
+	newID   func() string
+	bells   bells
+}
+
+// New joins a queue.
+func New(c Config) (*Queue, error) {
+	if c.Store == nil || c.Catalog == nil {
+		return nil, errors.New("make dead-letter queue: store and catalog are required")
+	}
+	q := &Queue{store: c.Store, catalog: c.Catalog, log: c.Log, now: c.Now, newID: c.NewID}
+	if q.log == nil {
+		q.log = zap.NewNop()
+	}
+	if q.now == nil {
+		q.now = time.Now
+	}
+	if q.newID == nil {
+		q.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	return q, nil
+}
+
+// Item reads one dead letter, its record included.
+func (q *Queue) Item(ctx context.Context, id string) (*Item, error) {
+	doc, err := q.get(ctx, contracts.CollectionDeadLetters, id)
+	if err != nil {
+		return nil, fmt.Errorf("read dead letter: %w", err)
+	}
+	if !doc.Exists() {
+		return nil, noDeadLetter(id)
+	}
+	return DecodeItem(doc), nil
+}
+
+func noDeadLetter(id string) *Refusal {
+	return &Refusal{Kind: NotFound, Detail: fmt.Sprintf("there is no dead letter %q", id), Hint: "list the dead letters to find its ID"}
+}
+
+// get reads one document. An ID that no document can have names none.
+func (q *Queue) get(ctx context.Context, collection, id string) (Doc, error) {
+	if !possibleID(id) {
+		return Doc{}, nil
+	}
+	docs, err := q.store.Get(ctx, collection, id)
+	if err != nil {
+		return Doc{}, err
+	}
+	return docs[0], nil
+}

@@ -1,0 +1,79 @@
+package dlq
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"outboxrelay/contracts"
+)
+
+// maxReasonBytes bounds the reason of a decision.
+const maxReasonBytes = 1000
+
+// reasonOf checks the reason of a decision and returns it trimmed.
+func reasonOf(reason string) (string, error) {
+	reason = strings.TrimSpace(reason)
+	switch {
+	case reason == "":
+		return "", &Refusal{Kind: Invalid, Detail: "a reason is required", Hint: "say why, for those who read the audit"}
+	case len(reason) > maxReasonBytes:
+		return "", &Refusal{Kind: Invalid, Detail: fmt.Sprintf("the reason has %d bytes, more than %d", len(reason), maxReasonBytes), Hint: "shorten it, or refer to where the rest stands"}
+	case !utf8.ValidString(reason):
+		return "", &Refusal{Kind: Invalid, Detail: "the reason is not text in UTF-8"}
+	}
+	return reason, nil
+}
+
+// forbidden refuses what needs a higher role.
+func forbidden(a Actor, needs Role, what string) *Refusal {
+	return &Refusal{
+		Kind: Forbidden, Detail: fmt.Sprintf("%s needs the role %s, and %s has %s", what, needs, orNobody(a.Name), a.Role),
+		Hint: "ask someone with the role " + needs.String(),
+	}
+}
+
+func orNobody(name string) string {
+	if name == "" {
+		return "nobody"
+	}
+	return name
+}
+
+// leastRole is the role that an action on a dead letter of that tier takes at
+// least, wherever it stands; NoRole when people can never do it.
+func leastRole(tier contracts.Tier, a Action) Role {
+	least := NoRole
+	for _, row := range Transitions() {
+		if row.From.Tier == tier && row.Action == a && row.By != NoRole && (least == NoRole || row.By < least) {
+			least = row.By
+		}
+	}
+	return least
+}
+
+// unfit says why an action does nothing to the item where it stands.
+func unfit(i *Item, a Action) *Refusal {
+	r := &Refusal{Kind: Conflict, Detail: fmt.Sprintf("cannot %s a dead letter that is %s under %s", a, i.State, i.Tier)}
+	switch {
+	case !Open(i.State):
+		r.Detail = fmt.Sprintf("it is %s already: nothing more can be done about it", i.State)
+		r.Hint = "a note can still be added"
+	case i.Replaying != nil:
+		r.Detail = fmt.Sprintf("the replay that %s asked for at %s has not ended", i.Replaying.By, clock(i.Replaying.At))
+		r.Hint = "wait for its end"
+	case a == Replay && i.State == contracts.DeadBlocked:
+		r.Detail = "it is blocked: its replay was not authorized"
+		r.Hint = "someone with the role security authorizes it first"
+	case a == Authorize && i.State == contracts.DeadAuthorized:
+		r.Detail = "its replay was authorized already, by " + orNobody(i.AuthorizedBy)
+		r.Hint = "replay it"
+	case a == Authorize:
+		r.Detail = fmt.Sprintf("only %s needs an authorization, and it stands under %s", contracts.SecurityBlock, i.Tier)
+		r.Hint = "replay it"
+	case a == Discard && i.Tier == contracts.SafeAuto:
+		r.Detail = "it is replayed by itself, so it cannot be discarded yet"
+		r.Hint = fmt.Sprintf("after its last automatic replay it waits for a review, under %s", contracts.ReviewRequired)
+	}
+	return r
+}

@@ -1,0 +1,320 @@
+package dlq_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/dlq"
+)
+
+func TestReplayerDeliversWhatIsDue(t *testing.T) {
+	f := setup(t)
+	early, late := f.letter("wsOutbox", "TaskDone", "ws-1", 1), f.letter("wsOutbox", "TaskDone", "ws-2", 1)
+	late.NextReplayAt = late.NextReplayAt.Add(time.Hour)
+	f.bury(early, late)
+	f.replayer()
+	got := f.reaches(early.ID, contracts.DeadReplayed)
+	if got.Replays != 1 || !got.LastReplay.Delivered || got.LastReplay.Request != "" {
+		t.Errorf("ended as %+v after %d replays, want delivered by schedule after one", got.LastReplay, got.Replays)
+	}
+	if n := f.lanes.count(late.ID); n != 0 {
+		t.Errorf("%d replays of what is not due, want none", n)
+	}
+	f.eventually("it is counted", func() bool { return f.counter("relay_dlq_replay_rounds_total", "delivered", "SAFE_AUTO") == 1 })
+}
+
+func TestReplayerGivesUpAfterTheLastDelay(t *testing.T) {
+	f := setup(t)
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) { return fails(i), nil })
+	i := f.die("wsOutbox", "TaskDone", "ws-1", 1)
+	f.replayer()
+	got := f.reaches(i.ID, contracts.DeadAwaitingReview)
+	if got.Tier != contracts.ReviewRequired || got.OriginalTier != contracts.SafeAuto {
+		t.Errorf("tier %s (was %s), want REVIEW_REQUIRED (SAFE_AUTO)", got.Tier, got.OriginalTier)
+	}
+	if got.Replays != 5 || f.lanes.count(i.ID) != 5 || !got.NextReplayAt.IsZero() {
+		t.Errorf("%d replays noted, %d made, next at %v; want 5, 5, none", got.Replays, f.lanes.count(i.ID), got.NextReplayAt)
+	}
+	if want := 1 + 5*len(i.PendingTargets); len(got.Errors) != want {
+		t.Errorf("%d errors in its history, want %d", len(got.Errors), want)
+	}
+	last := got.Decisions[len(got.Decisions)-1]
+	if last.Action != dlq.Exhausted || last.By != "relay" {
+		t.Errorf("last decision %+v, want exhausted by relay", last)
+	}
+}
+
+func TestOutageOfATargetCountsNothing(t *testing.T) {
+	f := setup(t)
+	var well atomic.Bool
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if well.Load() {
+			return dlq.Round{Acked: i.PendingTargets}, nil
+		}
+		return dlq.Round{Blocked: i.PendingTargets}, nil
+	})
+	f.config.PauseMax = time.Hour // but for the bell it would wait
+	f.config.PauseMin = 20 * time.Millisecond
+	i := f.die("wsOutbox", "TaskDone", "ws-1", 1)
+	f.replayer()
+	f.eventually("some rounds are blocked", func() bool { return f.lanes.count(i.ID) >= 4 })
+	if got := f.item(i.ID); got.Replays != 0 || len(got.Errors) != 1 || got.State != contracts.DeadScheduled {
+		t.Errorf("%d replays, %d errors, %s; want 0, 1, scheduled", got.Replays, len(got.Errors), got.State)
+	}
+	well.Store(true)
+	f.queue.Ring(dlq.BellReplays)
+	if got := f.reaches(i.ID, contracts.DeadReplayed); got.Replays != 1 {
+		t.Errorf("%d replays, want 1", got.Replays)
+	}
+}
+
+func TestBlockedRoundKeepsWhatItReached(t *testing.T) {
+	f := setup(t)
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, round int) (dlq.Round, error) {
+		if round == 1 {
+			return dlq.Round{Acked: i.PendingTargets[:1], Blocked: i.PendingTargets[1:]}, nil
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	i := f.die("tagOutbox", "TagLifecycleEvent", "tag-1", 1)
+	f.replayer()
+	got := f.reaches(i.ID, contracts.DeadReplayed)
+	want := [][]string{{"FUNNEL", "VS4_TAG_SUBSCRIBER"}, {"VS4_TAG_SUBSCRIBER"}}
+	if diff := cmp.Diff(want, f.lanes.targets); diff != "" {
+		t.Errorf("targets of the rounds (-want +got):\n%s", diff)
+	}
+	if got.Replays != 1 {
+		t.Errorf("%d replays, want 1", got.Replays)
+	}
+}
+
+func TestBlockedOnesDoNotHideOthers(t *testing.T) {
+	f := setup(t)
+	f.config.Concurrency = 2
+	f.config.PauseMin, f.config.PauseMax = time.Hour, time.Hour
+	var all []*dlq.Item
+	for n := range 20 {
+		i := f.letter("wsOutbox", "TaskDone", "ws", int64(n))
+		i.AggregateID = i.EventID
+		i.NextReplayAt = i.NextReplayAt.Add(-time.Minute) // before the well one
+		all = append(all, i)
+	}
+	well := f.letter("tagOutbox", "TagLifecycleEvent", "tag-1", 1)
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if i.ID == well.ID {
+			return dlq.Round{Acked: i.PendingTargets}, nil
+		}
+		return dlq.Round{Blocked: i.PendingTargets}, nil
+	})
+	f.bury(append(all, well)...)
+	f.replayer()
+	f.reaches(well.ID, contracts.DeadReplayed)
+}
+
+func TestStuckLaneDoesNotHideOthers(t *testing.T) {
+	f := setup(t)
+	f.config.Concurrency = 2
+	var all []*dlq.Item
+	for n := range 10 {
+		i := f.letter("wsOutbox", "TaskDone", "ws", int64(n))
+		i.AggregateID = i.EventID
+		i.NextReplayAt = i.NextReplayAt.Add(-time.Minute)
+		all = append(all, i)
+	}
+	other := f.letter("tagOutbox", "TagLifecycleEvent", "tag-1", 1)
+	f.lanes.follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if i.ID == other.ID {
+			return dlq.Round{Acked: i.PendingTargets}, nil
+		}
+		<-ctx.Done() // its lane is paused
+		return dlq.Round{}, ctx.Err()
+	})
+	f.bury(append(all, other)...)
+	f.replayer()
+	f.reaches(other.ID, contracts.DeadReplayed)
+	if f.lanes.most > 3 {
+		t.Errorf("%d replays at once, want 2 of each lane", f.lanes.most)
+	}
+}
+
+func TestYoungerWaitsForOlder(t *testing.T) {
+	t.Run("both due", func(t *testing.T) {
+		f := setup(t)
+		var all []*dlq.Item
+		for n := range 5 {
+			all = append(all, f.letter("wsOutbox", "TaskDone", "ws-1", int64(n)))
+		}
+		all[0].NextReplayAt = all[0].NextReplayAt.Add(time.Second) // the youngest is due first
+		slices.Reverse(all)
+		f.bury(all...)
+		slices.Reverse(all)
+		f.replayer()
+		for _, i := range all {
+			f.reaches(i.ID, contracts.DeadReplayed)
+		}
+		var want []string
+		for _, i := range all {
+			want = append(want, i.ID)
+		}
+		if diff := cmp.Diff(want, f.lanes.sequence()); diff != "" {
+			t.Errorf("order of replays (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("the older one fails", func(t *testing.T) {
+		f := setup(t)
+		older, younger := f.letter("wsOutbox", "TaskDone", "ws-1", 1), f.letter("wsOutbox", "TaskDone", "ws-1", 2)
+		f.lanes.follow(func(_ context.Context, i *dlq.Item, round int) (dlq.Round, error) {
+			if i.ID == older.ID && round < 3 {
+				return fails(i), nil
+			}
+			return dlq.Round{Acked: i.PendingTargets}, nil
+		})
+		f.bury(younger, older)
+		f.replayer()
+		f.reaches(younger.ID, contracts.DeadReplayed)
+		if diff := cmp.Diff([]string{older.ID, older.ID, older.ID, younger.ID}, f.lanes.sequence()); diff != "" {
+			t.Errorf("order of replays (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("the older one waits for a person", func(t *testing.T) {
+		f := setup(t)
+		older, younger := f.letter("orgOutbox", "SkillRecognitionGranted", "org-1", 1), f.letter("orgOutbox", "MemberJoined", "org-1", 2)
+		f.bury(older, younger)
+		f.replayer()
+		f.eventually("the younger one is deferred", func() bool { return f.item(younger.ID).NextReplayAt.After(younger.NextReplayAt) })
+		if n := f.lanes.total(); n != 0 {
+			t.Errorf("%d replays, want none", n)
+		}
+	})
+}
+
+func TestReplayerWorksThroughOutagesOfFirestore(t *testing.T) {
+	f := setup(t)
+	i := f.letter("wsOutbox", "TaskDone", "ws-1", 1)
+	f.bury(i)
+	var broken atomic.Int64
+	remove := f.server.Faults().Add(localfirestore.Fault{Method: "RunQuery", Code: codes.Internal, Match: func(localfirestore.Call) bool { broken.Add(1); return true }})
+	f.replayer()
+	f.eventually("some looks fail", func() bool { return broken.Load() >= 3 })
+	remove()
+	f.reaches(i.ID, contracts.DeadReplayed)
+	if got := f.counter("relay_dlq_failures_total", "SAFE_AUTO"); got < 1 {
+		t.Errorf("counted %v failures, want some", got)
+	}
+}
+
+func TestEndIsNotedThroughAnOutage(t *testing.T) {
+	f := setup(t)
+	var broken atomic.Int64
+	var remove func()
+	delivered := make(chan struct{})
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		remove = f.server.Faults().Add(localfirestore.Fault{Method: "Commit", Code: codes.PermissionDenied, Match: func(localfirestore.Call) bool { broken.Add(1); return true }})
+		close(delivered) // a second round would panic
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	i := f.die("wsOutbox", "TaskDone", "ws-1", 1)
+	f.replayer()
+	<-delivered
+	f.eventually("some commits fail", func() bool { return broken.Load() >= 10 })
+	remove()
+	f.reaches(i.ID, contracts.DeadReplayed)
+	if n := f.lanes.count(i.ID); n != 1 {
+		t.Errorf("%d rounds, want 1", n)
+	}
+}
+
+func TestPersonHastensAReplay(t *testing.T) {
+	f := setup(t)
+	i := f.letter("wsOutbox", "TaskDone", "ws-1", 1)
+	i.NextReplayAt = i.NextReplayAt.Add(time.Hour)
+	f.bury(i)
+	f.replayer()
+	f.decide(i.ID, dlq.Replay, operator)
+	if got := f.reaches(i.ID, contracts.DeadReplayed); got.LastReplay.By != operator.Name {
+		t.Errorf("asked by %q, want %q", got.LastReplay.By, operator.Name)
+	}
+}
+
+func TestRequestOnAnotherInstanceWakes(t *testing.T) {
+	f := setup(t)
+	f.config.Poll = time.Hour
+	i := f.letter("wsOutbox", "TaskDone", "ws-1", 1)
+	i.NextReplayAt = i.NextReplayAt.Add(time.Hour)
+	f.bury(i)
+	first := f.letter("wsOutbox", "TaskDone", "ws-2", 1)
+	f.bury(first)
+	f.replayer()
+	f.reaches(first.ID, contracts.DeadReplayed)
+	f.quiet()
+	other := f.newQueue(f.store)
+	if _, err := other.Decide(t.Context(), i.ID, dlq.Decide{Action: dlq.Replay, Actor: operator, Reason: "because"}); err != nil {
+		t.Fatal(err)
+	}
+	f.reaches(i.ID, contracts.DeadReplayed)
+}
+
+func TestLookWithoutBeingTold(t *testing.T) {
+	f := setup(t)
+	remove := f.server.Faults().Add(localfirestore.Fault{Method: "Listen", Code: codes.PermissionDenied})
+	t.Cleanup(remove)
+	f.config.Poll = 2 * time.Second
+	first := f.die("wsOutbox", "TaskDone", "ws-0", 1)
+	f.replayer()
+	f.reaches(first.ID, contracts.DeadReplayed)
+	f.quiet()
+	i := f.letter("wsOutbox", "TaskDone", "ws-1", 1)
+	if _, err := f.store.Commit(t.Context(), i.Burial(false)); err != nil { // and no bell
+		t.Fatal(err)
+	}
+	f.reaches(i.ID, contracts.DeadReplayed)
+}
+
+func TestPanicStopsTheSibling(t *testing.T) {
+	f := setup(t)
+	f.lanes.follow(func(context.Context, *dlq.Item, int) (dlq.Round, error) { panic("a fault of the program") })
+	f.die("wsOutbox", "TaskDone", "ws-1", 1)
+	r, err := dlq.NewReplayer(f.queue, f.lanes, f.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "replayer") || !strings.Contains(err.Error(), "a fault of the program") {
+		t.Errorf("got %v, want an error that names the replayer and the fault", err)
+	}
+}
+
+func TestUnknownRoundIsTriedAgain(t *testing.T) {
+	f := setup(t)
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, round int) (dlq.Round, error) {
+		if round == 1 {
+			return dlq.Round{}, errors.New("the lane drains")
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	i := f.die("wsOutbox", "TaskDone", "ws-1", 1)
+	f.replayer()
+	if got := f.reaches(i.ID, contracts.DeadReplayed); got.Replays != 1 {
+		t.Errorf("%d replays, want 1", got.Replays)
+	}
+}
+
+func TestConfigSaysAllThatIsWrong(t *testing.T) {
+	c := dlq.SiblingConfig{Concurrency: -1, Poll: -1, Bulk: dlq.BulkPace{Ask: -1}}
+	err := c.Validate()
+	for _, want := range []string{"concurrency", "poll", "requests of bulk replays"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it to name %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package dlq
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// maxIn is how many values Firestore compares a field with at once.
+const maxIn = 30
+
+// Due returns at most limit dead letters of a tier and of the given outboxes
+// that are to be replayed now, the longest due first, with their records, and
+// when the next one is: the time of the first that is not among them, which is
+// past when limit cut it off; zero: none.
+func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, limit int) (due []*Item, next time.Time, err error) {
+	now := q.now()
+	docs, err := q.scheduled(ctx, tier, outboxes, "<=", now, limit+1)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
+	}
+	due = slices.DeleteFunc(decodeItems(docs), func(i *Item) bool { return !i.Due(now) })
+	if len(due) > limit {
+		return due[:limit], due[limit].NextReplayAt, nil
+	}
+	docs, err = q.scheduled(ctx, tier, outboxes, ">", now, 1, contracts.DeadFieldNextReplayAt)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("find next replay: %w", err)
+	}
+	if len(docs) > 0 {
+		next = nextReplay(docs[0])
+	}
+	return due, next, nil
+}
+
+// scheduled finds what has a time for its replay on one side of at, the first
+// to come first.
+func (q *Queue) scheduled(ctx context.Context, tier contracts.Tier, outboxes []string, op string, at time.Time, limit int, fields ...string) ([]Doc, error) {
+	var docs []Doc
+	for part := range slices.Chunk(outboxes, maxIn) {
+		query := dueQuery(tier, part, limit)
+		query.Where = append(query.Where, Where{contracts.DeadFieldNextReplayAt, op, at})
+		query.Select = fields
+		found, err := q.store.Query(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, found...)
+	}
+	slices.SortFunc(docs, func(a, b Doc) int { return cmp.Or(nextReplay(a).Compare(nextReplay(b)), cmp.Compare(a.ID, b.ID)) })
+	return docs, nil
+}
+
+// dueQuery finds what has a time for its replay, the first to come first, in at
+// most 30 outboxes.
+func dueQuery(tier contracts.Tier, outboxes []string, limit int) Query {
+	return Query{
+		Collection: contracts.CollectionDeadLetters,
+		Where: []Where{
+			{contracts.DeadFieldTier, "==", string(tier)},
+			{contracts.DeadFieldOutbox, "in", outboxes},
+			{contracts.DeadFieldNextReplayAt, ">=", time.Unix(0, 0)}, // has a time: null is none
+		},
+		OrderBy: byDue.OrderBy, Limit: limit,
+	}
+}
+
+func nextReplay(d Doc) time.Time { return reading(d.Fields).time(contracts.DeadFieldNextReplayAt) }
+
+// Defer moves the time of an item's next replay, because an older one comes
+// first. An item that is not any more as it was read is refused as Changed.
+func (q *Queue) Defer(ctx context.Context, item *Item, until time.Time) error {
+	until = until.UTC().Truncate(time.Microsecond)
+	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
+		current, err := q.Item(ctx, item.ID)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case current.NextReplayAt.Equal(until):
+			return nil, nil
+		case !current.UpdateTime.Equal(item.UpdateTime):
+			return nil, &Refusal{Kind: Changed, Detail: "it was changed since it was read"}
+		}
+		return []Write{{
+			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
+			Fields: map[string]any{contracts.DeadFieldNextReplayAt: until},
+		}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("defer replay of dead letter %s: %w", item.ID, err)
+	}
+	return nil
+}

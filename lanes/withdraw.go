@@ -1,0 +1,79 @@
+package lanes
+
+import (
+	"slices"
+	"time"
+)
+
+// Withdraw takes out of the lane those queued and waiting tasks of an aggregate
+// that match wants, and returns them in order. They are the caller's again. The
+// tasks of a run that a worker has now are not touched.
+func (p *Pool) Withdraw(aggregate string, match func(*Task) bool) []*Task {
+	taken, idle := p.withdraw(aggregate, match)
+	if idle && p.cfg.Idle != nil {
+		p.cfg.Idle(aggregate)
+	}
+	return taken
+}
+
+// withdraw is the part of Withdraw that needs the lock. It reports whether Idle
+// has to be told.
+func (p *Pool) withdraw(aggregate string, match func(*Task) bool) (taken []*Task, idle bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.aggregates[aggregate]
+	if a == nil {
+		return nil, false
+	}
+	now := time.Now()
+	var kept taskQueue
+	for _, t := range a.queue {
+		if match(t) {
+			taken = append(taken, t)
+		} else {
+			kept.add(t)
+		}
+	}
+	if len(taken) == 0 {
+		return nil, false
+	}
+	slices.SortFunc(taken, (*Task).compare)
+	for _, t := range taken {
+		a.clock(t, now)
+		p.leave(t)
+	}
+	before := a.queue.head()
+	a.queue = kept
+	switch head := kept.head(); {
+	case a.place == isRunning: // the end of its run finds its place
+		return taken, false
+	case a.place == isReady && head != nil && !head.waits(now), a.place == isWaiting && head == before:
+		return taken, false
+	case a.place == isReady:
+		p.ready.remove(a)
+	case a.place == isWaiting:
+		p.stopWait(a, now)
+	}
+	return taken, p.settle(a, now)
+}
+
+// remove takes a out of the list.
+func (l *readyList) remove(a *aggregate) {
+	var before *aggregate
+	for at := l.first; at != nil; before, at = at, at.next {
+		if at != a {
+			continue
+		}
+		if before == nil {
+			l.first = a.next
+		} else {
+			before.next = a.next
+		}
+		if l.last == a {
+			l.last = before
+		}
+		a.next = nil
+		l.size--
+		return
+	}
+}

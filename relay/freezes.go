@@ -1,0 +1,302 @@
+package relay
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"outboxrelay/dlq"
+)
+
+// freezes is the relay's view of the frozen aggregates. It is fed by a watch, a
+// poll and by what this relay buries itself, in any order: what is newer by the
+// server's update time counts, and only a read that was begun afterwards can
+// tell that a freeze is gone. Each change is passed on to every outbox.
+//
+// A view may be late. What it must not do in that time, hold a record after its
+// release began, Firestore prevents: each hold is written together with the
+// freeze's Fence.
+type freezes struct {
+	queue    *dlq.Queue // nil: nothing is ever frozen
+	outboxes []*outbox
+	log      *zap.Logger
+	count    prometheus.Gauge
+	ended    prometheus.Counter
+
+	mu         sync.Mutex // before any ledger's lock
+	aggregates map[string]*frozen
+	doubtful   map[string]struct{} // to be read again: it may be gone
+	wake       chan struct{}       // a token when something became doubtful
+}
+
+// frozen is one aggregate that is not free.
+type frozen struct {
+	freeze  *dlq.Freeze // as last told; nil: there is none
+	dying   int         // burials of this relay on their way that freeze it
+	void    int         // of these, such as were not written by us: what stands has to be read
+	thawing map[*outbox]struct{}
+}
+
+func newFreezes(q *dlq.Queue, log *zap.Logger, m *Metrics) *freezes {
+	return &freezes{
+		queue: q, log: log, count: m.frozen, ended: m.thaws,
+		aggregates: make(map[string]*frozen), doubtful: make(map[string]struct{}), wake: make(chan struct{}, 1),
+	}
+}
+
+// standing is how the aggregate stands in o.
+func (f *frozen) standing(o *outbox) standing {
+	_, thawing := f.thawing[o]
+	switch {
+	case f.freeze != nil && f.freeze.State == dlq.Releasing:
+		return standReleasing
+	case f.freeze != nil:
+		return standFrozen
+	case thawing:
+		return standThawing
+	case f.dying > 0:
+		return standDying
+	}
+	return standFree
+}
+
+func (f *frozen) over() bool { return f.freeze == nil && f.dying == 0 && len(f.thawing) == 0 }
+
+func (z *freezes) getLocked(aggregateID string) *frozen {
+	f := z.aggregates[aggregateID]
+	if f == nil {
+		f = &frozen{thawing: make(map[*outbox]struct{})}
+		z.aggregates[aggregateID] = f
+	}
+	return f
+}
+
+// passLocked tells the outboxes how an aggregate stands.
+func (z *freezes) passLocked(aggregateID string, f *frozen) {
+	if f.over() {
+		delete(z.aggregates, aggregateID)
+	}
+	z.count.Set(float64(len(z.aggregates)))
+	for _, o := range z.outboxes {
+		o.stand(aggregateID, f.standing(o))
+	}
+}
+
+// mergeLocked takes in a freeze as it was read or written. It reports whether
+// that was news.
+func (z *freezes) mergeLocked(freeze *dlq.Freeze) bool {
+	f := z.getLocked(freeze.AggregateID)
+	if f.freeze != nil && !freeze.UpdateTime.After(f.freeze.UpdateTime) {
+		return false
+	}
+	if f.freeze == nil || f.freeze.State != freeze.State {
+		z.log.Info("aggregate "+string(freeze.State), zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID))
+	}
+	f.freeze = freeze
+	clear(f.thawing)
+	z.passLocked(freeze.AggregateID, f)
+	return true
+}
+
+// told takes in all freezes as a watch or a poll saw them. One that is missing
+// there is in doubt: what was seen may be older than what is known. It reports
+// whether there was news.
+func (z *freezes) told(all []*dlq.Freeze) (news bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	there := make(map[string]struct{}, len(all))
+	for _, freeze := range all {
+		there[freeze.AggregateID] = struct{}{}
+		news = z.mergeLocked(freeze) || news
+	}
+	for aggregateID, f := range z.aggregates {
+		if _, ok := there[aggregateID]; !ok && f.freeze != nil {
+			z.doubtLocked(aggregateID)
+			news = true
+		}
+	}
+	return news
+}
+
+func (z *freezes) doubtLocked(aggregateID string) {
+	z.doubtful[aggregateID] = struct{}{}
+	signal(z.wake)
+}
+
+// dying tells that a dead letter that freezes the aggregate is about to be
+// written: its later records wait from now on.
+func (z *freezes) dying(aggregateID string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f := z.getLocked(aggregateID)
+	f.dying++
+	z.passLocked(aggregateID, f)
+}
+
+// buried tells that such a dead letter was written, with the freeze.
+func (z *freezes) buried(freeze *dlq.Freeze) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f := z.getLocked(freeze.AggregateID)
+	f.dying--
+	if !z.mergeLocked(freeze) {
+		z.passLocked(freeze.AggregateID, f)
+	}
+	z.doubtLocked(freeze.AggregateID) // it may be released already
+}
+
+// notBuried tells that such a dead letter was not written by this commit:
+// somebody else settled the record, or it was written before. What stands has
+// to be read before anything of the aggregate goes on.
+func (z *freezes) notBuried(aggregateID string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.getLocked(aggregateID).void++
+	z.doubtLocked(aggregateID)
+}
+
+// fence returns the freeze on which a hold has to insist; nil when the
+// aggregate is not frozen.
+func (z *freezes) fence(aggregateID string) *dlq.Freeze {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if f := z.aggregates[aggregateID]; f != nil && f.freeze != nil && f.freeze.State == dlq.Frozen {
+		return f.freeze
+	}
+	return nil
+}
+
+// thawed tells that o has none of the aggregate's records in memory and knows
+// where the oldest of them stand: they go on. It reports false when the
+// aggregate was frozen again meanwhile.
+func (z *freezes) thawed(o *outbox, aggregateID string, oldest map[*feed]Position) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f := z.aggregates[aggregateID]
+	if f == nil || f.freeze != nil {
+		return false
+	}
+	if _, ok := f.thawing[o]; !ok {
+		return false
+	}
+	delete(f.thawing, o)
+	if f.over() {
+		delete(z.aggregates, aggregateID)
+		z.count.Set(float64(len(z.aggregates)))
+	}
+	o.ledger.goOn(aggregateID, f.standing(o), o.feeds, oldest)
+	return true
+}
+
+// toldOne takes in one freeze as it was read.
+func (z *freezes) toldOne(freeze *dlq.Freeze) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.mergeLocked(freeze)
+}
+
+// unfreeze has o read the records of an aggregate in order that was not frozen:
+// some of them were held all the same, and are pending again.
+func (z *freezes) unfreeze(o *outbox, aggregateID string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f := z.getLocked(aggregateID)
+	if f.freeze != nil {
+		return
+	}
+	f.thawing[o] = struct{}{}
+	z.passLocked(aggregateID, f)
+	o.thaws.add(aggregateID)
+}
+
+// list returns the aggregates that are not free.
+func (z *freezes) list() []string {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return slices.Collect(maps.Keys(z.aggregates))
+}
+
+// size returns how many aggregates are not free.
+func (z *freezes) size() int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return len(z.aggregates)
+}
+
+// settleDoubts reads what is in doubt.
+func (z *freezes) settleDoubts(ctx context.Context) error {
+	z.mu.Lock()
+	ids := make([]string, 0, len(z.doubtful))
+	for id := range z.doubtful {
+		ids = append(ids, id)
+	}
+	clear(z.doubtful)
+	z.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	err := z.look(ctx, ids...)
+	if err != nil {
+		z.mu.Lock()
+		defer z.mu.Unlock()
+		for _, id := range ids {
+			z.doubtLocked(id)
+		}
+	}
+	return err
+}
+
+// look reads the freezes of aggregates as they stand now.
+func (z *freezes) look(ctx context.Context, aggregateIDs ...string) error {
+	before := make(map[string]frozen)
+	z.mu.Lock()
+	for _, id := range aggregateIDs {
+		if f := z.aggregates[id]; f != nil {
+			before[id] = *f
+		}
+	}
+	z.mu.Unlock()
+	found, err := z.queue.FreezesOf(ctx, aggregateIDs...)
+	if err != nil {
+		return err
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	there := make(map[string]struct{})
+	for _, freeze := range found {
+		there[freeze.AggregateID] = struct{}{}
+		z.mergeLocked(freeze)
+	}
+	for id, was := range before {
+		f := z.aggregates[id]
+		if f == nil {
+			continue
+		}
+		f.dying -= was.void
+		f.void -= was.void
+		if _, ok := there[id]; !ok && f.freeze != nil && f.freeze == was.freeze {
+			z.goneLocked(id, f)
+			continue
+		}
+		z.passLocked(id, f)
+	}
+	return nil
+}
+
+// goneLocked begins the thaw of an aggregate whose freeze is gone.
+func (z *freezes) goneLocked(aggregateID string, f *frozen) {
+	z.log.Info("aggregate released", zap.String("aggregateId", aggregateID), zap.String("traceId", f.freeze.TraceID))
+	z.ended.Inc()
+	f.freeze = nil
+	for _, o := range z.outboxes {
+		f.thawing[o] = struct{}{}
+	}
+	z.passLocked(aggregateID, f)
+	for _, o := range z.outboxes {
+		o.thaws.add(aggregateID) // once it stands so there, or it would be passed over
+	}
+}

@@ -1,0 +1,66 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/relay"
+)
+
+// A record may be committed with an older createdAt than one that was read
+// already: the timestamp is taken before the commit. While the head of the lane
+// is full of records that wait, the listener starts at the cursor, so the cursor
+// must not have passed the place of such a record.
+func TestACommitBeforeWhatWasReadIsSeen(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.shrink(outageWindow, outageInFlight)
+	f.tuning.PageSize, f.tuning.SweepInterval = 15, time.Hour // no sweep makes up for it
+	f.script(func(_ context.Context, target string, _ *contracts.Record) error {
+		if target == "FUNNEL" {
+			return failure(contracts.Outage, "Unavailable")
+		}
+		return nil
+	})
+	var blocked []*contracts.Record
+	for a := range 60 {
+		blocked = append(blocked, f.record("schedOutbox", "CompensatingScheduleCancelled", fmt.Sprintf("cancel-%d", a), 1))
+	}
+	f.append(blocked, 7)
+	first, late := f.record("schedOutbox", "ScheduleProposed", "first", 1), f.record("schedOutbox", "ScheduleProposed", "late", 1)
+
+	f.wrapStore = func(store relay.Store) relay.Store {
+		done := false // pages of one lane are read one after another
+		return &storeFunc{Store: store, page: func(ctx context.Context, s relay.Scan) ([]relay.Doc, error) {
+			page, err := store.Page(ctx, s)
+			atEnd := s.Outbox == "schedOutbox" && s.Kind == relay.ScanLane && s.Lane == contracts.StandardLane && len(page) < s.Limit
+			if err != nil || done || !atEnd {
+				return page, err
+			}
+			done = true
+			f.append([]*contracts.Record{first}, 1)
+			if page, err = store.Page(ctx, s); err != nil {
+				return nil, err
+			}
+			f.appendAt(late, page[len(page)-1].CreatedAt.Add(-time.Millisecond))
+			return page, nil
+		}}
+	}
+	f.run()
+	records := []*contracts.Record{first, late}
+	if got, want := f.delivered(records), (judgement{}); got != want {
+		t.Errorf("got %+v, want both delivered", got)
+	}
+}
+
+// appendAt commits a record with a createdAt of that time.
+func (f *fixture) appendAt(r *contracts.Record, at time.Time) {
+	f.t.Helper()
+	fields := r.ProducerFields()
+	fields[contracts.FieldCreatedAt] = at
+	if _, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(f.t.Context(), fields); err != nil {
+		f.t.Error(err)
+	}
+}

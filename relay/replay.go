@@ -1,0 +1,215 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+	"outboxrelay/lanes"
+)
+
+var _ dlq.Lanes = (*Relay)(nil)
+
+// errStopping ends the replays that a stop finds queued.
+var errStopping = errors.New("the relay is stopping")
+
+// Codes of failures that a replay meets before any delivery.
+const (
+	codeRecordGone = "RecordGone" // its payload stood only in the outbox, and does not any more
+	codeUnrouted   = "Unrouted"   // the catalog does not route the event to a missing target any more
+)
+
+// Owned implements dlq.Lanes.
+func (r *Relay) Owned() []string {
+	names := make([]string, len(r.outboxes))
+	for i, o := range r.outboxes {
+		names[i] = o.spec.Name
+	}
+	return names
+}
+
+// Replay implements dlq.Lanes. An item is in one replay at a time. When ctx
+// ends, a replay that is queued is given up with an error; one in delivery
+// comes to its end first.
+func (r *Relay) Replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
+	if !r.replays.begin(item.ID) {
+		return dlq.Round{}, fmt.Errorf("replay dead letter %s: a replay of it is under way", item.ID)
+	}
+	defer r.replays.end(item.ID)
+	round, err := r.replay(ctx, item)
+	if err != nil {
+		err = fmt.Errorf("replay dead letter %s: %w", item.ID, err)
+	}
+	outcome := replayOutcome(round, err)
+	if len(round.Blocked) == 0 && err == nil {
+		r.replays.forget(item.ID)
+	}
+	r.metrics.replays.WithLabelValues(outcome).Inc()
+	r.log.Debug("replay round is over", zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID), zap.String("outcome", outcome), zap.Error(err))
+	return round, err
+}
+
+func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
+	p, failed, err := r.prepare(ctx, item)
+	if err != nil || len(failed) > 0 {
+		return dlq.Round{Failed: failed}, err
+	}
+	if len(p.targets) == 0 {
+		return dlq.Round{}, nil // all have it
+	}
+	if r.closed(p.targets) {
+		return dlq.Round{Blocked: p.targets}, nil
+	}
+	pool := r.pools[p.lane]
+	if err := pool.Submit(&p.task); err != nil {
+		return dlq.Round{}, err
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.giveUp(pool, ctx.Err())
+	}
+	return p.result.round, p.result.err
+}
+
+// closed reports whether none of targets can be tried now: a round would only
+// wait in the lane to find that out.
+func (r *Relay) closed(targets []string) bool {
+	return !slices.ContainsFunc(targets, func(t string) bool {
+		return !r.router.Open(t) || !r.router.NextProbe(t).After(r.now())
+	})
+}
+
+// prepare rebuilds the item's record and finds its missing targets. failed says
+// why it cannot be delivered at all.
+func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed []contracts.AttemptError, err error) {
+	attempt := item.Replays + 1
+	fault := func(target, code, message string) []contracts.AttemptError {
+		return []contracts.AttemptError{{At: r.now(), Attempt: attempt, Target: target, Code: code, Message: clip(message)}}
+	}
+	_, id, _ := strings.Cut(item.RecordPath, "/")
+	fields := item.Record
+	if item.RecordTrimmed || len(fields) == 0 {
+		doc, ok, err := r.store.Get(ctx, item.Outbox, id)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case !ok:
+			return nil, fault("", codeRecordGone, "the dead letter lacks its payload, and its record is gone from "+item.Outbox), nil
+		}
+		fields = doc.Fields()
+	}
+	rec, faults := contracts.DecodeRecord(item.Outbox, id, fields)
+	checked := r.catalog.Check(rec, faults)
+	if len(checked.Faults) > 0 {
+		failed = faultErrors(checked.Faults, r.now())
+		for i := range failed {
+			failed[i].Attempt = attempt
+		}
+		return nil, failed, nil
+	}
+	p = &replay{item: item, rec: rec, data: checked.Data, lane: item.Lane, done: make(chan struct{})}
+	if !p.lane.Valid() {
+		p.lane = checked.Lane
+	}
+	for _, t := range checked.Route.Targets {
+		if !rec.HasTarget(t) && (len(item.PendingTargets) == 0 || slices.Contains(item.PendingTargets, t)) {
+			p.targets = append(p.targets, t)
+		}
+	}
+	for _, t := range item.PendingTargets {
+		if !rec.HasTarget(t) && !slices.Contains(checked.Route.Targets, t) {
+			failed = append(failed, fault(t, codeUnrouted, "the catalog does not route "+item.EventType+" to "+t+" any more")...)
+		}
+	}
+	if len(p.targets) == 0 && len(failed) > 0 {
+		return nil, failed, nil
+	}
+	p.task = lanes.Task{Aggregate: aggregateKey(rec.Outbox, rec.AggregateID), Version: rec.AggregateVersion, Tie: id, Work: p}
+	return p, nil, nil
+}
+
+// replays knows which dead letters are being replayed, and which of them met
+// outages of targets that answer others.
+type replays struct {
+	mu       sync.Mutex
+	underWay map[string]struct{}
+	outages  map[string]int // by item
+}
+
+// outageMemory bounds replays.outages. Beyond it all are forgotten: such
+// records only wait longer.
+const outageMemory = 10_000
+
+func (p *replays) begin(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.underWay[id]; ok {
+		return false
+	}
+	if p.underWay == nil {
+		p.underWay = make(map[string]struct{})
+	}
+	p.underWay[id] = struct{}{}
+	return true
+}
+
+func (p *replays) end(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.underWay, id)
+}
+
+// outage counts an outage failure of an item and returns how many there were
+// in a row.
+func (p *replays) outage(id string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.outages == nil || len(p.outages) >= outageMemory {
+		p.outages = make(map[string]int)
+	}
+	p.outages[id]++
+	return p.outages[id]
+}
+
+func (p *replays) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.outages, id)
+}
+
+// Outcomes of a round of replay, as metric labels.
+const (
+	replayDelivered   = "delivered"   // every missing target has it
+	replayFailed      = "failed"      // an attempt that counts
+	replayBlocked     = "blocked"     // an outage
+	replayInterrupted = "interrupted" // given up by a stop, or unknown
+)
+
+func replayOutcomes() []string {
+	return []string{replayDelivered, replayFailed, replayBlocked, replayInterrupted}
+}
+
+func replayOutcome(round dlq.Round, err error) string {
+	switch {
+	case err != nil:
+		return replayInterrupted
+	case len(round.Failed) > 0:
+		return replayFailed
+	case len(round.Blocked) > 0:
+		return replayBlocked
+	}
+	return replayDelivered
+}
+
+// withdrawCheck is how often a replay that is given up looks whether it is back
+// in the queue: it may have been with a worker.
+const withdrawCheck = 10 * time.Millisecond

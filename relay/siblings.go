@@ -1,0 +1,45 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"go.uber.org/zap"
+)
+
+// Sibling runs beside the outboxes, under the relay's errgroup: the replayer,
+// the review queue, the freezer.
+type Sibling struct {
+	Name string
+	// Run works until ctx ends, and returns with nothing of it left. To return
+	// before that is to fail for good: it stops the relay.
+	Run func(ctx context.Context) error
+}
+
+// errReturned is why a relay stops whose sibling returned without an error.
+var errReturned = errors.New("returned before it was told to stop")
+
+// Join adds siblings that are made with the relay itself. It is called before
+// Run.
+func (r *Relay) Join(siblings ...Sibling) { r.siblings = append(r.siblings, siblings...) }
+
+// runSibling runs s until ctx ends. An error names it.
+func (r *Relay) runSibling(ctx context.Context, s Sibling) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("sibling panicked", zap.String("sibling", s.Name), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			err = fmt.Errorf("run %s: panic: %v", s.Name, p)
+		}
+	}()
+	err = s.Run(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err == nil {
+		err = errReturned
+	}
+	r.log.Error("sibling failed, stopping the relay", zap.String("sibling", s.Name), zap.Error(err))
+	return fmt.Errorf("run %s: %w", s.Name, err)
+}

@@ -1,0 +1,97 @@
+package relay
+
+import (
+	"context"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// frozenPerSweep makes counting held records rarer as more aggregates are
+// frozen, since each costs a count: one sweep in 1 + aggregates/frozenPerSweep.
+const frozenPerSweep = 20
+
+// orphans looks for held records whose aggregate is not frozen, which nobody
+// would ever release, and turns them back to pending. No run of the relay
+// leaves such behind; a freeze that was deleted by hand does.
+func (s *sweeper) orphans(ctx context.Context) error {
+	o := s.outbox
+	if o.freezes.queue == nil {
+		return nil
+	}
+	if s.heldRest > 0 {
+		s.heldRest--
+		return nil
+	}
+	all, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanHeld})
+	if err != nil || all == 0 {
+		return err
+	}
+	frozen := o.freezes.list()
+	s.heldRest = len(frozen) / frozenPerSweep
+	for _, aggregateID := range frozen {
+		n, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanHeld, Aggregate: aggregateID})
+		if err != nil {
+			return err
+		}
+		all -= n
+	}
+	if all <= 0 {
+		return nil
+	}
+	byAggregate, found := make(map[string][]Doc), 0
+	scan := Scan{Outbox: o.spec.Name, Kind: ScanHeld, Limit: sweepPage}
+	err = o.pageByID(ctx, scan, func(d Doc) {
+		aggregateID, _ := d.Fields()[contracts.FieldAggregateID].(string)
+		if found < sweepPages*sweepPage && !slices.Contains(frozen, aggregateID) {
+			found++
+			d.Fields, d.Raw = nil, nil
+			byAggregate[aggregateID] = append(byAggregate[aggregateID], d)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for aggregateID, docs := range byAggregate {
+		if err := s.heal(ctx, aggregateID, docs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heal turns the held records of an aggregate back to pending, unless it is
+// frozen after all. As they were read before the freeze, none of them was held
+// under a later one.
+func (s *sweeper) heal(ctx context.Context, aggregateID string, docs []Doc) error {
+	o := s.outbox
+	if aggregateID != "" {
+		found, err := o.freezes.queue.FreezesOf(ctx, aggregateID)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			o.freezes.toldOne(found[0])
+			return nil
+		}
+	}
+	for chunk := range slices.Chunk(docs, o.tuning.CommitSize) {
+		writes := make([]Write, len(chunk))
+		for i, d := range chunk {
+			writes[i] = dlq.Write{
+				Collection: o.spec.Name, ID: d.ID, Op: OpUpdate, IfUnchangedSince: d.UpdateTime,
+				Fields: map[string]any{contracts.FieldStatus: string(contracts.Pending)},
+			}
+		}
+		if _, err := o.store.Commit(ctx, writes); err != nil {
+			return err // also when one of them changed: the next sweep looks again
+		}
+		o.metrics.swept.WithLabelValues(o.spec.Name, foundHeld).Add(float64(len(chunk)))
+	}
+	o.log.Warn("sweep found held records whose aggregate is not frozen, let them go on", zap.Int("records", len(docs)), zap.String("aggregateId", aggregateID))
+	o.freezes.unfreeze(o, aggregateID)
+	return nil
+}

@@ -1,0 +1,138 @@
+package relay
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// thaws are the aggregates of an outbox whose freeze is gone and whose records
+// are to be read again, in order.
+type thaws struct {
+	mu      sync.Mutex
+	waiting map[string]struct{}
+	wake    chan struct{}
+}
+
+func newThaws() *thaws {
+	return &thaws{waiting: make(map[string]struct{}), wake: make(chan struct{}, 1)}
+}
+
+func (t *thaws) add(aggregateID string) {
+	t.mu.Lock()
+	t.waiting[aggregateID] = struct{}{}
+	t.mu.Unlock()
+	signal(t.wake)
+}
+
+// take empties the list and returns what was on it. What comes to be added
+// while that is worked on is on the next.
+func (t *thaws) take() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := slices.Collect(maps.Keys(t.waiting))
+	clear(t.waiting)
+	return out
+}
+
+// thawPause is how long a thaw waits for the end of a delivery under way before
+// it looks again.
+const thawPause = 10 * time.Millisecond
+
+// thawLoop lets aggregates go on whose freeze is gone, until ctx ends.
+func (o *outbox) thawLoop(ctx context.Context) error {
+	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
+	for ctx.Err() == nil {
+		waiting := o.thaws.take()
+		if len(waiting) == 0 {
+			select {
+			case <-o.thaws.wake:
+				continue
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		if o.thawEach(ctx, waiting) {
+			delay.reset()
+			sleep(ctx, thawPause)
+		} else {
+			delay.sleep(ctx)
+		}
+	}
+	return nil
+}
+
+// thawEach tries each of the aggregates once. It reports false when Firestore
+// did not answer.
+func (o *outbox) thawEach(ctx context.Context, aggregates []string) (answered bool) {
+	answered = true
+	for _, aggregateID := range aggregates {
+		over, err := o.thaw(ctx, aggregateID)
+		if err != nil && ctx.Err() == nil {
+			answered = false
+			o.log.Warn("read the records of a released aggregate", zap.String("aggregateId", aggregateID), zap.Error(err))
+		}
+		if !over {
+			o.thaws.add(aggregateID)
+		}
+	}
+	return answered
+}
+
+// thaw lets one aggregate go on: once none of its records is in memory any
+// more, it looks where the oldest pending one stands, which other runs may have
+// held, and sends the feeds back there in the same step in which they open. It
+// reports false when it has to be tried again.
+func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err error) {
+	if o.ledger.standing(aggregateID) != standThawing {
+		return true, nil // frozen again meanwhile
+	}
+	o.withdraw(aggregateID, o.leave)
+	if o.ledger.holds(aggregateID) {
+		return false, nil
+	}
+	oldest, strays, err := o.pendingOf(ctx, aggregateID)
+	if err != nil {
+		return false, err
+	}
+	if o.freezes.thawed(o, aggregateID, oldest) {
+		o.takeStrays(strays)
+	}
+	return true, nil
+}
+
+// pendingOf finds the oldest pending record of an aggregate in each feed, and
+// those that no feed brings.
+func (o *outbox) pendingOf(ctx context.Context, aggregateID string) (oldest map[*feed]Position, strays []Doc, err error) {
+	oldest = make(map[*feed]Position)
+	scan := Scan{Outbox: o.spec.Name, Kind: ScanAggregate, Aggregate: aggregateID, Limit: sweepPage}
+	err = o.pageByID(ctx, scan, func(d Doc) {
+		lane, _ := d.Fields()[contracts.FieldLane].(string)
+		f := o.feedFor(contracts.Lane(lane))
+		if f == nil || d.CreatedAt.IsZero() {
+			strays = append(strays, d)
+			return
+		}
+		if p, ok := oldest[f]; !ok || d.position().before(p) {
+			oldest[f] = d.position()
+		}
+	})
+	return oldest, strays, err
+}
+
+// goOn ends an aggregate's thawing: its gates open and the feeds go back to its
+// oldest records, in one step.
+func (l *ledger) goOn(aggregateID string, s standing, feeds []*feed, oldest map[*feed]Position) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.standLocked(aggregateID, s, feeds)
+	for f, p := range oldest {
+		f.rewindLocked(p)
+	}
+}
