@@ -1,0 +1,44 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// Prefix is the path below which the API answers. The handler expects to see it:
+// it is mounted without stripping anything.
+const Prefix = "/admin/v1"
+
+// api holds the operations and what they work on.
+type api struct {
+	config Config
+	huma   huma.API
+	routes map[string]*route // by the mux's pattern
+}
+
+// New makes the API's handler. It starts nothing.
+func New(c Config) (http.Handler, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("make admin API: %w", err)
+	}
+	c = c.withDefaults()
+	mux := http.NewServeMux()
+	a := &api{config: c, huma: humago.NewWithPrefix(mux, Prefix, humaConfig()), routes: make(map[string]*route)}
+	a.deadLetters()
+	a.decisions()
+	a.replays()
+	a.freezes()
+	a.lanes()
+	a.traces()
+	if err := a.document(); err != nil {
+		return nil, fmt.Errorf("make admin API: %w", err)
+	}
+	metrics, err := newMetrics(c.Registerer, a.routes)
+	if err != nil {
+		return nil, fmt.Errorf("make admin API: %w", err)
+	}
+	return newGuard(c, mux, a.routes, metrics), nil
+}

@@ -1,0 +1,270 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/admin"
+)
+
+func TestPayloadOfBlockedIsForSecurityAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		tier, original contracts.Tier
+		who            string
+		shown          bool
+	}{
+		{"others see other tiers", contracts.ReviewRequired, contracts.SafeAuto, "dev-viewer", true},
+		{"viewer", contracts.SecurityBlock, contracts.SecurityBlock, "dev-viewer", false},
+		{"operator", contracts.SecurityBlock, contracts.SecurityBlock, "dev-operator", false},
+		{"operator, raised to it", contracts.SecurityBlock, contracts.ReviewRequired, "dev-operator", false},
+		{"operator, once of it", contracts.ReviewRequired, contracts.SecurityBlock, "dev-operator", false},
+		{"security", contracts.SecurityBlock, contracts.SecurityBlock, "dev-security", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := setup(t)
+			f.queue.item.Tier, f.queue.item.OriginalTier, f.queue.item.State = tt.tier, tt.original, tt.tier.FirstState()
+			a := f.do(tt.who, http.MethodGet, "/dlq/x", "")
+			got := read[admin.DeadLetterDetail](a, http.StatusOK)
+			if shown := strings.Contains(string(a.body), "password"); shown != tt.shown {
+				t.Errorf("the payload is shown: %t, want %t", shown, tt.shown)
+			}
+			if shown := strings.Contains(string(a.body), `"extra":"more"`); shown != tt.shown {
+				t.Errorf("a field that the relay does not know is shown: %t, want %t", shown, tt.shown)
+			}
+			if told := got.PayloadWithheld != ""; told == tt.shown {
+				t.Errorf("it says %q", got.PayloadWithheld)
+			}
+			if got.Record["eventId"] != "7f0c" {
+				t.Errorf("the rest of the record is %v", got.Record)
+			}
+		})
+	}
+}
+
+func TestRecordsThatJSONCannotHold(t *testing.T) {
+	f := setup(t)
+	f.queue.item.Record = map[string]any{
+		"nan": math.NaN(), "list": []any{math.Inf(1), map[string]any{"x": math.Inf(-1)}}, "at": died, "bytes": []byte("ab"), "null": nil, "n": int64(1) << 60,
+	}
+	got := read[admin.DeadLetterDetail](f.do("dev-viewer", http.MethodGet, "/dlq/x", ""), http.StatusOK)
+	want := map[string]any{
+		"nan": "NaN", "list": []any{"+Inf", map[string]any{"x": "-Inf"}}, "at": "2026-03-01T10:00:00.123456Z", "bytes": "YWI=", "null": nil, "n": float64(1 << 60),
+	}
+	if diff := cmp.Diff(want, got.Record); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestETagAndIfMatch(t *testing.T) {
+	f := setup(t)
+	a := f.do("dev-viewer", http.MethodGet, "/dlq/x", "")
+	tag := a.header.Get("ETag")
+	if got := read[admin.DeadLetterDetail](a, http.StatusOK); got.ETag != tag || tag == "" {
+		t.Errorf("the header says %q, the body %q", tag, got.ETag)
+	}
+	for _, tt := range []struct {
+		name, header string
+		seen         time.Time
+	}{{"none", "", time.Time{}}, {"any", "*", time.Time{}}, {"what was seen", tag, died}} {
+		a := f.do("dev-operator", http.MethodPost, "/dlq/x/discard", because, "If-Match", tt.header)
+		read[admin.Decided](a, http.StatusOK)
+		if !f.queue.decide.Seen.Equal(tt.seen) || a.header.Get("ETag") == "" {
+			t.Errorf("%s: decided about what was seen at %v, want %v", tt.name, f.queue.decide.Seen, tt.seen)
+		}
+	}
+	before := len(f.queue.asked())
+	for header, status := range map[string]int{
+		`"of another"`: 412, `"***"`: 412, "W/" + tag: 412, `"` + strings.Repeat("z", 40) + `"`: 412, `"0` + tag[1:]: 412,
+		"bare": 400, `"a", "b"`: 400, `"`: 400,
+	} {
+		f.do("dev-operator", http.MethodPost, "/dlq/x/discard", because, "If-Match", header).refused(status, "entity tag")
+	}
+	if after := len(f.queue.asked()); after != before {
+		t.Error("the queue was asked")
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	for path, action := range map[string]dlq.Action{"replay": dlq.Replay, "discard": dlq.Discard, "authorize": dlq.Authorize, "notes": dlq.Note} {
+		f := setup(t)
+		status := http.StatusOK
+		if action == dlq.Replay {
+			status = http.StatusAccepted
+		}
+		got := read[admin.Decided](f.do("dev-security", http.MethodPost, "/dlq/x/"+path, because), status)
+		want := dlq.Decide{Action: action, Actor: dlq.Actor{Name: "dev-security", Role: dlq.Security}, Reason: "because"}
+		if f.queue.decide != want {
+			t.Errorf("%s: decided %+v, want %+v", path, f.queue.decide, want)
+		}
+		if got.Decision.Action != action || got.Decision.ID != "decision" || got.Decision.By != "dev-security" || got.Item.ID != letter().ID {
+			t.Errorf("%s: got %+v", path, got.Decision)
+		}
+		if (got.Order != nil) != (action == dlq.Replay) {
+			t.Errorf("%s: the order is %+v", path, got.Order)
+		}
+	}
+}
+
+func TestPossible(t *testing.T) {
+	tests := []struct {
+		name   string
+		who    string
+		change func(*fakeQueue)
+		want   map[dlq.Action]string // part of why not; "" for what is allowed
+	}{
+		{"operator reviews", "dev-operator", nil, map[dlq.Action]string{"replay": "", "discard": "", "authorize": "only SECURITY_BLOCK", "note": ""}},
+		{"viewer", "dev-viewer", nil, map[dlq.Action]string{"replay": "needs the role operator", "discard": "needs the role operator", "authorize": "only SECURITY_BLOCK", "note": "needs the role operator"}},
+		{"older first", "dev-operator", func(q *fakeQueue) { q.older = []*dlq.Item{{ID: "older"}} }, map[dlq.Action]string{"replay": "comes first: older", "discard": "", "note": ""}},
+		{"being replayed", "dev-operator", func(q *fakeQueue) { q.item.Replaying = &dlq.Request{By: "alice"} }, map[dlq.Action]string{"replay": "alice asked for has not ended", "discard": "has not ended", "note": ""}},
+		{"closed", "dev-security", func(q *fakeQueue) { q.item.State = contracts.DeadReplayed }, map[dlq.Action]string{"replay": "replayed already", "discard": "replayed already", "authorize": "replayed already", "note": ""}},
+		{"by itself", "dev-operator", func(q *fakeQueue) { q.item.Tier, q.item.State = contracts.SafeAuto, contracts.DeadScheduled }, map[dlq.Action]string{"replay": "", "discard": "by itself", "note": ""}},
+		{"blocked, operator", "dev-operator", block(contracts.DeadBlocked, "", "RoleChanged"), map[dlq.Action]string{"replay": "not authorized", "authorize": "needs the role security", "discard": "needs the role security", "note": ""}},
+		{"blocked, security", "dev-security", block(contracts.DeadBlocked, "", "RoleChanged"), map[dlq.Action]string{"replay": "not authorized", "authorize": "", "discard": ""}},
+		{"authorized, other", "dev-operator", block(contracts.DeadAuthorized, "dev-security", "PolicyChanged"), map[dlq.Action]string{"replay": "", "authorize": "authorized already, by dev-security"}},
+		{"authorized, same, one is enough", "dev-security", block(contracts.DeadAuthorized, "dev-security", "RoleChanged"), map[dlq.Action]string{"replay": ""}},
+		{"authorized, same, two persons", "dev-security", block(contracts.DeadAuthorized, "Dev-Security", "PolicyChanged"), map[dlq.Action]string{"replay": "asks for two persons"}},
+		{"authorized, same, event not known any more", "dev-security", block(contracts.DeadAuthorized, "dev-security", "Gone"), map[dlq.Action]string{"replay": "asks for two persons"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := setup(t, func(c *admin.Config) { c.Catalog.Outbox("accOutbox").Route("PolicyChanged").TwoPersonRule = true })
+			if tt.change != nil {
+				tt.change(f.queue)
+			}
+			got := read[admin.DeadLetterDetail](f.do(tt.who, http.MethodGet, "/dlq/x", ""), http.StatusOK)
+			byAction := make(map[dlq.Action]admin.Possible)
+			for _, p := range got.Actions {
+				byAction[p.Action] = p
+			}
+			if len(byAction) != 4 {
+				t.Errorf("got %v, want four actions", got.Actions)
+			}
+			for action, why := range tt.want {
+				p := byAction[action]
+				if p.Allowed != (why == "") || !strings.Contains(p.Why, why) || !p.Allowed && p.Hint == "" {
+					t.Errorf("%s: got %+v, want allowed %t because %q", action, p, why == "", why)
+				}
+			}
+		})
+	}
+}
+
+func block(state contracts.DeadState, by, eventType string) func(*fakeQueue) {
+	return func(q *fakeQueue) {
+		q.item.Tier, q.item.State, q.item.AuthorizedBy, q.item.EventType = contracts.SecurityBlock, state, by, eventType
+	}
+}
+
+// TestPossibleIsWhatTheQueueDoes compares what the API promises with what a real queue then does.
+func TestPossibleIsWhatTheQueueDoes(t *testing.T) {
+	q := embedded(t)
+	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog, c.RatePerSecond, c.Burst = q, q.catalog, 1e6, 1e6 })
+	paths := map[dlq.Action]string{"replay": "replay", "authorize": "authorize", "discard": "discard", "note": "notes"}
+	states := map[string]func() *dlq.Item{
+		"scheduled": func() *dlq.Item { return q.die("AccountCreated") },
+		"awaiting":  func() *dlq.Item { return q.die("WalletDeducted") },
+		"replaying": func() *dlq.Item { return f.after(q.die("WalletDeducted"), "replay") },
+		"discarded": func() *dlq.Item { return f.after(q.die("WalletDeducted"), "discard") },
+		"blocked":   func() *dlq.Item { return q.die("RoleChanged") },
+		"approved":  func() *dlq.Item { return f.after(q.die("RoleChanged"), "authorize") },
+	}
+	cases := 0
+	for state, item := range states {
+		for _, who := range []string{"dev-viewer", "dev-operator", "dev-security", "dev-security-2"} {
+			for action, path := range paths {
+				cases++
+				id := url.PathEscape(item().ID)
+				detail := read[admin.DeadLetterDetail](f.do(who, http.MethodGet, "/dlq/"+id, ""), http.StatusOK)
+				promised := false
+				for _, p := range detail.Actions {
+					promised = promised || p.Action == action && p.Allowed
+				}
+				a := f.do(who, http.MethodPost, "/dlq/"+id+"/"+path, because)
+				if done := a.status < 300; done != promised {
+					t.Errorf("%s of %s by %s: promised %t, got %d: %s", action, state, who, promised, a.status, a.body)
+				}
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+// after decides about an item and returns it.
+func (f *fixture) after(i *dlq.Item, path string) *dlq.Item {
+	f.t.Helper()
+	if a := f.do("dev-security", http.MethodPost, "/dlq/"+url.PathEscape(i.ID)+"/"+path, because); a.status >= 300 {
+		f.t.Fatalf("%s: got %d: %s", path, a.status, a.body)
+	}
+	return i
+}
+
+func TestRealIfMatch(t *testing.T) {
+	q := embedded(t)
+	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog = q, q.catalog })
+	target := "/dlq/" + url.PathEscape(q.die("WalletDeducted").ID)
+	old := f.do("dev-viewer", http.MethodGet, target, "").header.Get("ETag")
+	noted := f.do("dev-operator", http.MethodPost, target+"/notes", because, "If-Match", old)
+	now := noted.header.Get("ETag")
+	if d := read[admin.Decided](noted, http.StatusOK); len(d.Item.Decisions) != 1 || now == old {
+		t.Errorf("got %+v with %s after %s", d.Item.Decisions, now, old)
+	}
+	f.do("dev-operator", http.MethodPost, target+"/discard", because, "If-Match", old).refused(http.StatusPreconditionFailed, "changed since")
+	read[admin.Decided](f.do("dev-operator", http.MethodPost, target+"/discard", because, "If-Match", now), http.StatusOK)
+	f.do("dev-operator", http.MethodPost, target+"/discard", because).refused(http.StatusConflict, "discarded already")
+}
+
+func TestBulkReplays(t *testing.T) {
+	f := setup(t)
+	dry := read[admin.Selection](f.do("dev-operator", http.MethodPost, "/replays", `{"filter":{"open":true,"from":"2026-03-01T00:00:00Z"},"dryRun":true}`), http.StatusOK)
+	if !dry.DryRun || dry.Total != 1 || dry.Items[0].ID != letter().ID || dry.Refused == nil {
+		t.Errorf("got %+v", dry)
+	}
+	if f.queue.filter.Open == nil || !*f.queue.filter.Open || f.queue.filter.From.IsZero() {
+		t.Errorf("selected %+v", f.queue.filter)
+	}
+	a := f.do("dev-operator", http.MethodPost, "/replays", `{"filter":{"group":"g"},"ratePerSecond":2.5,"reason":"mended"}`)
+	b := read[admin.Bulk](a, http.StatusAccepted)
+	if got := a.header.Get("Location"); got != "/admin/v1/replays/bulk%201" || b.By != "dev-operator" || b.Filter.Group != "g" {
+		t.Errorf("got %+v at %s", b, got)
+	}
+	want := dlq.BulkRequest{Filter: dlq.Filter{Group: "g"}, RatePerSecond: 2.5, Actor: dlq.Actor{Name: "dev-operator", Role: dlq.Operator}, Reason: "mended"}
+	if f.queue.bulk != want {
+		t.Errorf("started %+v, want %+v", f.queue.bulk, want)
+	}
+	for body, reason := range map[string]string{"": "", "{}": "", because: "because"} {
+		read[admin.Bulk](f.do("dev-operator", http.MethodPost, "/replays/b/cancel", body), http.StatusOK)
+		if f.queue.bulk.Reason != reason {
+			t.Errorf("%q: cancelled because of %q", body, f.queue.bulk.Reason)
+		}
+	}
+	f.do("dev-operator", http.MethodPost, "/replays/b/cancel", `{"why":"x"}`).refused(http.StatusUnprocessableEntity, "body.why")
+	// The filter of an answer is as it was given: nothing that was left out appears.
+	var raw struct{ Filter json.RawMessage }
+	if err := json.Unmarshal(a.body, &raw); err != nil || string(raw.Filter) != `{"group":"g"}` {
+		t.Errorf("the filter is told as %s (%v)", raw.Filter, err)
+	}
+}
+
+func TestLanesWithoutFirestore(t *testing.T) {
+	f := setup(t)
+	f.queue.err = storeError("Unavailable")
+	got := read[admin.LaneList](f.do("dev-viewer", http.MethodGet, "/lanes", ""), http.StatusOK)
+	if got.Warning == "" || len(got.Items) != 2 || !got.Items[1].Paused || got.Items[1].PausedBy != "" || got.Items[0].P99Millis != 40 {
+		t.Errorf("got %+v", got)
+	}
+	f.queue.err = nil
+	got = read[admin.LaneList](f.do("dev-viewer", http.MethodGet, "/lanes", ""), http.StatusOK)
+	if got.Warning != "" || got.Items[0].Paused || !got.Items[1].Paused || got.Items[1].PausedBy != "alice@example.com" {
+		t.Errorf("got %+v", got)
+	}
+}

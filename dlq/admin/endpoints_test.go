@@ -1,0 +1,37 @@
+package admin_test
+
+import "net/http"
+
+// endpoint is one operation with a request that fits it.
+type endpoint struct {
+	method, pattern string
+	target, body    string
+	role            string // the least
+	status          int    // of a success
+}
+
+const because = `{"reason":"because"}`
+
+// endpoints lists every operation of the contract.
+var endpoints = []endpoint{
+	{http.MethodGet, "/dlq", "/dlq?tier=REVIEW_REQUIRED", "", "viewer", 200},
+	{http.MethodGet, "/dlq/groups", "/dlq/groups", "", "viewer", 200},
+	{http.MethodGet, "/dlq/{id}", "/dlq/7f0c:acc-1:3", "", "viewer", 200},
+	{http.MethodPost, "/dlq/{id}/replay", "/dlq/7f0c:acc-1:3/replay", because, "operator", 202},
+	{http.MethodPost, "/dlq/{id}/discard", "/dlq/7f0c:acc-1:3/discard", because, "operator", 200},
+	{http.MethodPost, "/dlq/{id}/notes", "/dlq/7f0c:acc-1:3/notes", because, "operator", 200},
+	{http.MethodPost, "/dlq/{id}/authorize", "/dlq/7f0c:acc-1:3/authorize", because, "security", 200},
+	{http.MethodPost, "/replays", "/replays", `{"filter":{"outbox":"accOutbox"},"ratePerSecond":5}`, "operator", 202},
+	{http.MethodGet, "/replays", "/replays", "", "viewer", 200},
+	{http.MethodGet, "/replays/{id}", "/replays/b", "", "viewer", 200},
+	{http.MethodPost, "/replays/{id}/cancel", "/replays/b/cancel", "", "operator", 200},
+	{http.MethodGet, "/freezes", "/freezes", "", "viewer", 200},
+	{http.MethodPost, "/freezes/{aggregateId}/release", "/freezes/acc-1/release", because, "security", 202},
+	{http.MethodGet, "/lanes", "/lanes", "", "viewer", 200},
+	{http.MethodGet, "/outboxes", "/outboxes", "", "viewer", 200},
+	{http.MethodPost, "/lanes/{lane}/pause", "/lanes/BACKGROUND_LANE/pause", because, "operator", 200},
+	{http.MethodPost, "/lanes/{lane}/resume", "/lanes/BACKGROUND_LANE/resume", because, "operator", 200},
+	{http.MethodGet, "/trace/{traceId}", "/trace/trace-1", "", "viewer", 200},
+	{http.MethodGet, "/audit", "/audit?actor=alice", "", "viewer", 200},
+	{http.MethodGet, "/openapi.json", "/openapi.json", "", "viewer", 200},
+}

@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// Lane is one lane: whether it is paused everywhere, and how it does on the
+// instance that answers.
+type Lane struct {
+	Lane        contracts.Lane `json:"lane" enum:"CRITICAL_LANE,STANDARD_LANE,BACKGROUND_LANE"`
+	SLAMillis   int64          `json:"slaMillis" example:"500" doc:"From append to acknowledged delivery."`
+	Paused      bool           `json:"paused" doc:"Somebody paused it, on all instances."`
+	PausedBy    string         `json:"pausedBy,omitempty" example:"alice@example.com"`
+	PausedAt    time.Time      `json:"pausedAt,omitzero"`
+	PauseReason string         `json:"pauseReason,omitempty" example:"the consumer is being moved"`
+	PausedHere  bool           `json:"pausedHere" doc:"The instance that answers obeys a pause, as all below."`
+	Queued      int            `json:"queued"`
+	InFlight    int            `json:"inFlight"`
+	Waiting     int            `json:"waiting" doc:"For a retry, their own or an older record's."`
+	Delivered   int64          `json:"delivered" doc:"Since it was started."`
+	Breaches    int64          `json:"breaches" doc:"Delivered later than the SLA, since it was started."`
+	P50Millis   int64          `json:"p50Millis,omitempty" doc:"The lag's median; left out where it is not known."`
+	P99Millis   int64          `json:"p99Millis,omitempty" doc:"The lag that one in a hundred exceeds."`
+}
+
+// LaneList is all lanes.
+type LaneList struct {
+	Items   []Lane `json:"items" nullable:"false"`
+	Warning string `json:"warning,omitempty" example:"Firestore cannot be reached: who paused what is not known" doc:"What is not known."`
+}
+
+// LaneControl is whether a lane is paused, and who said so last.
+type LaneControl struct {
+	Lane   contracts.Lane `json:"lane" example:"BACKGROUND_LANE"`
+	Paused bool           `json:"paused"`
+	By     string         `json:"by" example:"alice@example.com"`
+	At     time.Time      `json:"at"`
+	Reason string         `json:"reason" example:"the consumer is being moved"`
+}
+
+// OutboxList is all outboxes.
+type OutboxList struct {
+	Items []OutboxStatus `json:"items" nullable:"false"`
+}
+
+type laneInput struct {
+	Lane contracts.Lane `path:"lane" example:"BACKGROUND_LANE" doc:"The lane's name."`
+	Body Why
+}
+
+// lanes adds the operations about lanes and outboxes.
+func (a *api) lanes() {
+	register(a, route{
+		method: http.MethodGet, path: "/lanes", role: dlq.Viewer, name: "list-lanes", tag: tagService,
+		summary: "List lanes", description: "Whether they are paused, and how they do on the instance that answers.",
+	}, a.listLanes)
+	register(a, route{
+		method: http.MethodGet, path: "/outboxes", role: dlq.Viewer, name: "list-outboxes", tag: tagService,
+		summary: "List outboxes", description: "As the instance that answers sees them.",
+	}, a.listOutboxes)
+	errs := []int{http.StatusNotFound, http.StatusConflict}
+	register(a, route{
+		method: http.MethodPost, path: "/lanes/{lane}/pause", role: dlq.Operator, name: "pause-lane", tag: tagService,
+		summary: "Pause a lane", description: "On all instances: its records wait in Firestore. What is being delivered is finished.", also: errs,
+	}, func(ctx context.Context, in *laneInput) (*output[LaneControl], error) {
+		return a.setLane(ctx, in, true)
+	})
+	register(a, route{
+		method: http.MethodPost, path: "/lanes/{lane}/resume", role: dlq.Operator, name: "resume-lane", tag: tagService,
+		summary: "Resume a lane", description: "On all instances.", also: errs,
+	}, func(ctx context.Context, in *laneInput) (*output[LaneControl], error) {
+		return a.setLane(ctx, in, false)
+	})
+}
+
+// listLanes answers what this instance knows also while Firestore is away: that
+// is when somebody looks.
+func (a *api) listLanes(ctx context.Context, _ *struct{}) (*output[LaneList], error) {
+	out := &output[LaneList]{}
+	controls, err := a.config.Queue.LaneControls(ctx)
+	if err != nil {
+		a.config.Log.Warn("lane controls cannot be read", zap.Error(err))
+		out.Body.Warning = "Firestore cannot be reached: who paused what is not known"
+	}
+	out.Body.Items = convert(a.config.Status.Lanes(), func(s LaneStatus) Lane {
+		lane := Lane{
+			Lane: s.Lane, SLAMillis: s.SLA.Milliseconds(), Paused: s.PausedHere, PausedHere: s.PausedHere, Queued: s.Queued, InFlight: s.InFlight,
+			Waiting: s.Waiting, Delivered: s.Delivered, Breaches: s.Breaches, P50Millis: s.P50.Milliseconds(), P99Millis: s.P99.Milliseconds(),
+		}
+		if err == nil {
+			control := controls[s.Lane]
+			if lane.Paused = control.Paused; lane.Paused {
+				lane.PausedBy, lane.PausedAt, lane.PauseReason = control.By, control.At, control.Reason
+			}
+		}
+		return lane
+	})
+	return out, nil
+}
+
+func (a *api) listOutboxes(context.Context, *struct{}) (*output[OutboxList], error) {
+	return &output[OutboxList]{OutboxList{convert(a.config.Status.Outboxes(), func(o OutboxStatus) OutboxStatus {
+		o.Listeners = append([]ListenerStatus{}, o.Listeners...)
+		return o
+	})}}, nil
+}
+
+func (a *api) setLane(ctx context.Context, in *laneInput, paused bool) (*output[LaneControl], error) {
+	c, err := a.config.Queue.SetLane(ctx, in.Lane, paused, actor(ctx), in.Body.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return &output[LaneControl]{LaneControl{c.Lane, c.Paused, c.By, c.At, c.Reason}}, nil
+}

@@ -1,0 +1,177 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// Problem is an RFC 9457 problem document. Its type is left out, which means
+// about:blank: the title is the status's own.
+type Problem struct {
+	Title    string  `json:"title" example:"Conflict" doc:"The status in words."`
+	Status   int     `json:"status" example:"409" doc:"The status."`
+	Detail   string  `json:"detail" example:"it is replayed already: nothing more can be done about it" doc:"What is wrong."`
+	Hint     string  `json:"hint,omitempty" example:"a note can still be added" doc:"What to do."`
+	Instance string  `json:"instance,omitempty" example:"/admin/v1/dlq/7f0c:acc-1:3/discard" doc:"The path that was asked for."`
+	Errors   []Fault `json:"errors,omitempty" nullable:"false" doc:"What is wrong with single fields."`
+
+	header http.Header // to answer with
+}
+
+// Fault is what is wrong with one field.
+type Fault struct {
+	Location string `json:"location" example:"query.tier" doc:"Where it is: query.NAME, body.NAME, header.NAME or path.NAME."`
+	Message  string `json:"message" example:"expected value to be one of \"SAFE_AUTO, REVIEW_REQUIRED, SECURITY_BLOCK\"" doc:"What is wrong with it."`
+}
+
+const problemType = "application/problem+json"
+
+// Error makes a Problem an answer of a handler, as the methods below do.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus is the answer's status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders are the answer's headers of its own.
+func (p *Problem) GetHeaders() http.Header { return p.header }
+
+// ContentType is the answer's.
+func (p *Problem) ContentType(string) string { return problemType }
+
+func problem(status int, detail, hint string) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint}
+}
+
+// with adds a header.
+func (p *Problem) with(name, value string) *Problem {
+	if p.header == nil {
+		p.header = make(http.Header)
+	}
+	p.header.Set(name, value)
+	return p
+}
+
+// after says when asking again may help.
+func (p *Problem) after(d time.Duration) *Problem {
+	seconds := int((d + time.Second - 1) / time.Second)
+	return p.with("Retry-After", strconv.Itoa(max(seconds, 1)))
+}
+
+// refused tells a refusal of the queue.
+func refused(r *dlq.Refusal) *Problem {
+	status, hint := http.StatusConflict, "look at it again, then decide"
+	switch r.Kind {
+	case dlq.NotFound:
+		status, hint = http.StatusNotFound, "look at the list"
+	case dlq.Forbidden:
+		status, hint = http.StatusForbidden, "ask somebody who may"
+	case dlq.Changed:
+		status, hint = http.StatusPreconditionFailed, "look at it again, then decide"
+	case dlq.Invalid:
+		status, hint = http.StatusUnprocessableEntity, "correct the request"
+	case dlq.Conflict:
+	}
+	if r.Hint != "" {
+		hint = r.Hint
+	}
+	return problem(status, r.Detail, hint)
+}
+
+// firestorePause is when to ask again while Firestore is out of reach.
+const firestorePause = 5 * time.Second
+
+// failed tells why a handler failed. What is no answer of the queue is logged.
+func (a *api) failed(ctx context.Context, err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if r, ok := errors.AsType[*dlq.Refusal](err); ok {
+		return refused(r)
+	}
+	c := callOf(ctx)
+	code := contracts.CodeOf(err)
+	if code == "InvalidArgument" || code == "OutOfRange" {
+		return problem(http.StatusUnprocessableEntity, "Firestore takes no such value", "correct the request")
+	}
+	a.config.Log.Error("admin request failed", append(c.fields(), zap.Error(err))...)
+	var p *Problem
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		p = problem(http.StatusServiceUnavailable, fmt.Sprintf("it took longer than %s", a.config.Timeout), "try again in a moment").after(firestorePause)
+	case passing(code) || ctx.Err() != nil:
+		p = problem(http.StatusServiceUnavailable, "Firestore cannot be reached now: "+code, "try again in a moment").after(firestorePause)
+	case code == "Unknown":
+		p = problem(http.StatusInternalServerError, "the service failed", "its log says why")
+	default:
+		return problem(http.StatusInternalServerError, "Firestore refuses the service: "+code, "outbox-relay doctor tells what a deployment lacks")
+	}
+	if c.changes() { // the answer of a commit may have been lost
+		p.Detail += "; it is not known whether what was asked for was done"
+		p.Hint = "look at it before you ask again"
+	}
+	return p
+}
+
+// passing reports whether a failure of that code speaks of the moment.
+func passing(code string) bool {
+	switch code {
+	case "Unavailable", "DeadlineExceeded", "ResourceExhausted", "Aborted", "Internal", "Canceled":
+		return true
+	}
+	return false
+}
+
+// inProblems turns huma's own errors into problems. They tell of input that
+// breaks the operation's schema; the value itself is not repeated.
+func inProblems(ctx huma.Context, _ string, answer any) (any, error) {
+	switch e := answer.(type) {
+	case *Problem:
+		e.Instance = instance(ctx.URL().Path)
+	case *huma.ErrorModel:
+		p := problem(e.Status, e.Detail, "correct the request: openapi.json says what each field takes")
+		p.Instance = instance(ctx.URL().Path)
+		for _, d := range e.Errors {
+			p.Errors = append(p.Errors, Fault{d.Location, inWords(d.Message)})
+		}
+		if len(p.Errors) > 0 {
+			p.Detail = summary(p.Errors)
+		}
+		return p, nil
+	}
+	return answer, nil
+}
+
+// inWords mends the one message of huma's that shows Go's own notation.
+func inWords(message string) string {
+	if strings.HasPrefix(message, "invalid date/time for format") {
+		return "expected a time in RFC 3339, as 2026-03-01T10:00:00Z"
+	}
+	return message
+}
+
+func summary(faults []Fault) string {
+	texts := make([]string, len(faults))
+	for n, f := range faults {
+		texts[n] = f.Location + ": " + f.Message
+	}
+	return strings.Join(texts, "; ")
+}
+
+// instance bounds the path that a problem repeats.
+func instance(path string) string {
+	if len(path) > 2000 {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,99 @@
+package admin_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"outboxrelay/dlq"
+)
+
+func TestPanicsAreProblems(t *testing.T) {
+	f := setup(t)
+	f.queue.panics = "the payload is hunter2"
+	a := f.do("dev-operator", http.MethodPost, "/dlq/x/replay", because)
+	a.refused(http.StatusInternalServerError, "the service failed")
+	if strings.Contains(string(a.body), "hunter2") {
+		t.Error("the answer tells what the panic said")
+	}
+	logged := f.logs.FilterMessage("admin request panicked").All()
+	if len(logged) != 1 || strings.Contains(fmt.Sprint(logged[0].ContextMap()["panic"]), "hunter2") {
+		t.Errorf("got %v", logged)
+	}
+	f.queue.panics = nil
+	if a := f.do("dev-operator", http.MethodPost, "/dlq/x/replay", because); a.status != http.StatusAccepted {
+		t.Errorf("after a panic got %d", a.status)
+	}
+}
+
+func TestSlowQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t)
+		f.queue.block = true
+		began := time.Now()
+		a := f.do("dev-viewer", http.MethodGet, "/dlq", "")
+		a.refused(http.StatusServiceUnavailable, "longer than 15s")
+		if took := time.Since(began); took != 15*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if a.header.Get("Retry-After") == "" {
+			t.Error("nothing says when to ask again")
+		}
+		f.do("dev-operator", http.MethodPost, "/dlq/x/replay", because).refused(http.StatusServiceUnavailable, "not known whether")
+	})
+}
+
+// storeError is a failed call to Firestore.
+type storeError string
+
+func (e storeError) Error() string       { return "firestore: " + string(e) }
+func (e storeError) FailureCode() string { return string(e) }
+
+func TestFailures(t *testing.T) {
+	tests := []struct {
+		name   string
+		err    error
+		status int
+		says   string
+	}{
+		{"not found", &dlq.Refusal{Kind: dlq.NotFound, Detail: "d", Hint: "h"}, 404, `"detail":"d","hint":"h"`},
+		{"forbidden", &dlq.Refusal{Kind: dlq.Forbidden, Detail: "d"}, 403, `"detail":"d"`},
+		{"conflict", fmt.Errorf("replay dead letter: %w", &dlq.Refusal{Kind: dlq.Conflict, Detail: "d"}), 409, `"detail":"d"`},
+		{"changed", &dlq.Refusal{Kind: dlq.Changed, Detail: "d"}, 412, `"detail":"d"`},
+		{"invalid", &dlq.Refusal{Kind: dlq.Invalid, Detail: "d"}, 422, `"detail":"d"`},
+		{"away", fmt.Errorf("read dead letter: %w", storeError("Unavailable")), 503, "Firestore cannot be reached now: Unavailable"},
+		{"over quota", storeError("ResourceExhausted"), 503, "ResourceExhausted"},
+		{"no access", storeError("PermissionDenied"), 500, "Firestore refuses the service: PermissionDenied"},
+		{"no index", storeError("FailedPrecondition"), 500, "doctor"},
+		{"impossible value", storeError("InvalidArgument"), 422, "takes no such value"},
+		{"anything else", errors.New("secret cause"), 500, "the service failed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := setup(t)
+			f.queue.err = tt.err
+			for _, e := range endpoints {
+				if e.pattern == "/lanes" || e.pattern == "/outboxes" || e.pattern == "/openapi.json" {
+					continue
+				}
+				f.pass(time.Second)
+				a := f.do("dev-security", e.method, e.target, e.body)
+				a.refused(tt.status, tt.says)
+				if strings.Contains(string(a.body), "secret cause") {
+					t.Errorf("%s %s tells the cause", e.method, e.target)
+				}
+				if tt.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
+					t.Errorf("%s %s: no Retry-After", e.method, e.target)
+				}
+				unknown := strings.Contains(string(a.body), "not known whether")
+				if want := e.method == http.MethodPost && (tt.status == http.StatusServiceUnavailable || tt.name == "anything else"); unknown != want {
+					t.Errorf("%s %s: says that the outcome is unknown: %t, want %t", e.method, e.target, unknown, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// BulkOrder asks for a bulk replay.
+type BulkOrder struct {
+	Filter        Filter  `json:"filter" doc:"What to replay. Closed dead letters and those of SECURITY_BLOCK are left out."`
+	DryRun        bool    `json:"dryRun,omitempty" doc:"Only tell what it would take."`
+	RatePerSecond float64 `json:"ratePerSecond,omitempty" minimum:"0" maximum:"1000" example:"10" doc:"How many a second, at most; 0 or left out: the catalog's rate."`
+	Reason        string  `json:"reason,omitempty" maxLength:"900" example:"the consumer was mended" doc:"Why, for those who read the audit: at most 900 bytes."`
+}
+
+// OptionalWhy is the body of a decision that needs no reason.
+type OptionalWhy struct {
+	Reason string `json:"reason,omitempty" maxLength:"1000" example:"it was the wrong consumer" doc:"Why, for those who read the audit."`
+}
+
+// Bulk is a bulk replay.
+type Bulk struct {
+	ID            string        `json:"id"`
+	State         dlq.BulkState `json:"state" enum:"running,done,stopped,cancelled" doc:"stopped: too many failed."`
+	Phase         string        `json:"phase,omitempty" example:"ramp" doc:"While running: canary, the first few; or ramp."`
+	Filter        Filter        `json:"filter"`
+	RatePerSecond float64       `json:"ratePerSecond" example:"10"`
+	By            string        `json:"by" example:"alice@example.com"`
+	Reason        string        `json:"reason" example:"the consumer was mended"`
+	CreatedAt     time.Time     `json:"createdAt"`
+	EndedAt       time.Time     `json:"endedAt,omitzero"`
+	EndReason     string        `json:"endReason,omitempty" doc:"Why it ended, in words."`
+	CancelledBy   string        `json:"cancelledBy,omitempty"`
+	Total         int           `json:"total" doc:"Dead letters that were pinned when it was made."`
+	Delivered     int           `json:"delivered"`
+	Failed        int           `json:"failed"`
+	Skipped       int           `json:"skipped" doc:"Not what was pinned any more, or behind an older one that failed."`
+	Replaying     int           `json:"replaying" doc:"Asked for and not ended."`
+	Waiting       int           `json:"waiting" doc:"Not asked for yet."`
+}
+
+// BulkList is one page of bulk replays.
+type BulkList struct {
+	Items         []Bulk `json:"items" nullable:"false"`
+	NextPageToken string `json:"nextPageToken,omitempty" doc:"For the next page."`
+}
+
+// Selection is what a bulk replay would take, in the order in which it would.
+type Selection struct {
+	DryRun  bool           `json:"dryRun" doc:"Always true."`
+	Total   int            `json:"total"`
+	Items   []Selected     `json:"items" nullable:"false"`
+	Refused map[string]int `json:"refused" doc:"How many the filter selects that it would not take, by the reason."`
+}
+
+// Selected is one dead letter of a selection.
+type Selected struct {
+	ID               string              `json:"id" example:"7f0c:acc-1:3"`
+	Tier             contracts.Tier      `json:"tier"`
+	State            contracts.DeadState `json:"state"`
+	Reason           contracts.Reason    `json:"reason"`
+	Outbox           string              `json:"outbox"`
+	EventType        string              `json:"eventType"`
+	TraceID          string              `json:"traceId"`
+	AggregateID      string              `json:"aggregateId"`
+	AggregateVersion int64               `json:"aggregateVersion"`
+	Lane             contracts.Lane      `json:"lane"`
+	DeadAt           time.Time           `json:"deadAt"`
+	Replays          int                 `json:"replays"`
+}
+
+type bulkInput struct{ Body BulkOrder }
+
+// bulkStarted is the answer to a BulkOrder: a Bulk or a Selection.
+type bulkStarted struct {
+	Status   int
+	Location string `header:"Location" doc:"Of the bulk replay."`
+	Body     any
+}
+
+type bulkIDInput struct {
+	ID string `path:"id" doc:"The bulk replay's ID."`
+}
+
+type cancelInput struct {
+	ID   string `path:"id" doc:"The bulk replay's ID."`
+	Body *OptionalWhy
+}
+
+// replays adds the operations about bulk replays.
+func (a *api) replays() {
+	register(a, route{
+		method: http.MethodPost, path: "/replays", role: dlq.Operator, name: "start-bulk-replay", tag: tagReplays,
+		summary: "Replay many dead letters",
+		description: "What the filter selects now is pinned: nothing else is ever replayed by it. With dryRun it is only told. " +
+			"A few go first; while they succeed it goes faster, up to ratePerSecond, and it stops when too many fail. SECURITY_BLOCK is never taken.",
+		status: http.StatusAccepted, also: []int{http.StatusConflict},
+		responses: map[string]*huma.Response{
+			"200": answers[Selection](a, "What it would take."),
+			"202": answers[Bulk](a, "It runs."),
+		},
+	}, a.startBulk)
+	register(a, route{
+		method: http.MethodGet, path: "/replays", role: dlq.Viewer, name: "list-bulk-replays", tag: tagReplays,
+		summary: "List bulk replays", description: "The latest first.", also: []int{http.StatusUnprocessableEntity},
+	}, a.listBulks)
+	register(a, route{
+		method: http.MethodGet, path: "/replays/{id}", role: dlq.Viewer, name: "get-bulk-replay", tag: tagReplays,
+		summary: "Look at a bulk replay", also: []int{http.StatusNotFound},
+	}, a.getBulk)
+	register(a, route{
+		method: http.MethodPost, path: "/replays/{id}/cancel", role: dlq.Operator, name: "cancel-bulk-replay", tag: tagReplays,
+		summary: "Cancel a bulk replay", description: "It asks for nothing more. What it has asked for ends by itself.",
+		also: []int{http.StatusNotFound, http.StatusConflict},
+	}, a.cancelBulk)
+}
+
+func (a *api) startBulk(ctx context.Context, in *bulkInput) (*bulkStarted, error) {
+	order := in.Body
+	if order.DryRun {
+		s, err := a.config.Queue.Select(ctx, order.Filter.filter())
+		if err != nil {
+			return nil, err
+		}
+		body := Selection{DryRun: true, Total: len(s.Items), Items: convert(s.Items, selectedOf), Refused: s.Refused}
+		if body.Refused == nil {
+			body.Refused = map[string]int{}
+		}
+		return &bulkStarted{Status: http.StatusOK, Body: body}, nil
+	}
+	b, err := a.config.Queue.StartBulk(ctx, dlq.BulkRequest{
+		Filter: order.Filter.filter(), RatePerSecond: order.RatePerSecond, Actor: actor(ctx), Reason: order.Reason,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &bulkStarted{Status: http.StatusAccepted, Location: Prefix + "/replays/" + url.PathEscape(b.ID), Body: bulkOf(b)}, nil
+}
+
+func (a *api) listBulks(ctx context.Context, in *PageQuery) (*output[BulkList], error) {
+	page, err := a.config.Queue.Bulks(ctx, in.page())
+	if err != nil {
+		return nil, err
+	}
+	return &output[BulkList]{BulkList{convert(page.Items, bulkOf), page.Next}}, nil
+}
+
+func (a *api) getBulk(ctx context.Context, in *bulkIDInput) (*output[Bulk], error) {
+	b, err := a.config.Queue.Bulk(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &output[Bulk]{bulkOf(b)}, nil
+}
+
+func (a *api) cancelBulk(ctx context.Context, in *cancelInput) (*output[Bulk], error) {
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	b, err := a.config.Queue.CancelBulk(ctx, in.ID, actor(ctx), reason)
+	if err != nil {
+		return nil, err
+	}
+	return &output[Bulk]{bulkOf(b)}, nil
+}
+
+func bulkOf(b *dlq.Bulk) Bulk {
+	return Bulk{
+		ID: b.ID, State: b.State, Phase: b.Phase, Filter: filterOf(b.Filter), RatePerSecond: b.RatePerSecond, By: b.By.Name, Reason: b.Reason,
+		CreatedAt: b.CreatedAt, EndedAt: b.EndedAt, EndReason: b.EndReason, CancelledBy: b.CancelledBy,
+		Total: b.Total, Delivered: b.Delivered, Failed: b.Failed, Skipped: b.Skipped, Replaying: b.Replaying, Waiting: b.Waiting,
+	}
+}
+
+func selectedOf(i *dlq.Item) Selected {
+	return Selected{
+		i.ID, i.Tier, i.State, i.Reason, i.Outbox, i.EventType, i.TraceID, i.AggregateID, i.AggregateVersion, i.Lane, i.DeadAt, i.Replays,
+	}
+}
