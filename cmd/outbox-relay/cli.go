@@ -26,12 +26,14 @@ type cli struct {
 	Cloud   cloudCmd   `cmd:"" help:"Run only the embedded Firestore and Pub/Sub, as a process of their own."`
 	Catalog catalogCmd `cmd:"" help:"Check the catalog, or print what it asks of a deployment."`
 	Append  appendCmd  `cmd:"" help:"Append sample or given records to an outbox."`
+	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"Look at dead letters and decide about them, over the admin API of a service."`
 }
 
 const about = `Watches Firestore outboxes and delivers their records, by lane, to their targets on Pub/Sub.
 
 Exit codes: 0 done; 1 failed; 2 flags, environment or catalog are wrong;
-3 append refused a record; 4 local lost a record or delivered one out of order.`
+3 append refused a record; 4 local lost a record or delivered one out of order;
+5 to 8 are those of dlq, see its help.`
 
 // parse reads the command line into a command that is ready to run. Both
 // results are nil after --help or --version, which have been answered then.

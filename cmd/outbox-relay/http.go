@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
+
+	"outboxrelay/dlq/admin"
 )
 
 // pages are what a server answers, by path. All are read-only.
@@ -32,6 +35,22 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		page.ServeHTTP(w, r)
 	}
+}
+
+// site is all that a server answers: its pages, and the admin API, which judges
+// for itself who asks for what.
+type site struct {
+	pages pages
+	api   http.Handler
+}
+
+// ServeHTTP leads a request to one of them.
+func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == admin.Prefix || strings.HasPrefix(r.URL.Path, admin.Prefix+"/") {
+		s.api.ServeHTTP(w, r)
+		return
+	}
+	s.pages.ServeHTTP(w, r)
 }
 
 // healthSource tells the state of this instance, as JSON will carry it, and
@@ -81,8 +100,9 @@ func listen(addr, hint string) (net.Listener, error) {
 	return lis, nil
 }
 
-// newHTTPServer bounds what a client may take: no request here has a body, and
-// every answer is small.
+// newHTTPServer bounds what a client may take. Bodies are small, as the admin
+// API sees to, and it gives up on a request long before the answer's time is
+// over. A header may hold an identity token or two.
 func newHTTPServer(handler http.Handler, log *zap.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -90,7 +110,7 @@ func newHTTPServer(handler http.Handler, log *zap.Logger) *http.Server {
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    16 << 10,
+		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          zap.NewStdLog(log.Named("http")),
 	}
 }

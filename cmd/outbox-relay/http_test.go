@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
 	"outboxrelay/relay"
@@ -91,13 +93,15 @@ func TestConsole(t *testing.T) {
 			Outboxes: []relay.OutboxHealth{{Outbox: "accOutbox", Listeners: []relay.ListenerHealth{{Listener: "strays", State: "alive"}}}},
 			Breakers: []ier.BreakerStatus{{Target: "FUNNEL", State: "open", Reason: "<script>"}},
 		}
+	}, func(context.Context) (demo.Queue, error) {
+		return demo.Queue{Open: map[contracts.Tier]int64{contracts.SafeAuto: 417}, Held: 93}, nil
 	})
 	resp := get(t, p, "GET", "/console/")
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"CRITICAL_LANE", "accOutbox", "strays", "FUNNEL", "open", "DLQ Manager is to come"} {
+	for _, want := range []string{"CRITICAL_LANE", "accOutbox", "strays", "FUNNEL", "open", "DLQ Manager is to come", "SECURITY_BLOCK", "417", "93"} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("%q is not on the page", want)
 		}
@@ -114,6 +118,19 @@ func TestConsole(t *testing.T) {
 	for _, path := range []string{"/", "/console"} {
 		if resp := get(t, p, "GET", path); resp.StatusCode != http.StatusFound || resp.Header.Get("Location") != "/console/" {
 			t.Errorf("%s: status %d to %q", path, resp.StatusCode, resp.Header.Get("Location"))
+		}
+	}
+}
+
+func TestSiteLeadsToTheAdminAPI(t *testing.T) {
+	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	h := site{pages{"/healthz": http.HandlerFunc(alive)}, api}
+	for path, want := range map[string]int{
+		"/admin/v1": 418, "/admin/v1/dlq": 418, "/admin/v1/dlq/a%2Fb": 418,
+		"/healthz": 200, "/admin/v10": 404, "/admin": 404, "/": 404,
+	} {
+		if got := get(t, h, "GET", path).StatusCode; got != want {
+			t.Errorf("%s = %d, want %d", path, got, want)
 		}
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"time"
 
 	"golang.org/x/term"
 
+	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/contracts"
 )
 
@@ -21,7 +23,7 @@ type localCmd struct {
 	Samples bool    `default:"true" negatable:"" help:"Run sample producers and consumers."`
 	DataDir string  `type:"path" placeholder:"DIR" help:"Keeps Firestore's documents; without it they are in memory."`
 
-	Fault       bool          `help:"Show an outage: for a while, every publish to a target fails."`
+	Fault       bool          `help:"Show what goes wrong: an outage, in which every publish to a target fails for a while, and a record of each tier that becomes a dead letter."`
 	FaultTarget string        `default:"FUNNEL" placeholder:"TARGET" help:"Target of the outage."`
 	FaultAfter  time.Duration `default:"5s" help:"When the outage begins."`
 	FaultFor    time.Duration `default:"15s" help:"How long it lasts."`
@@ -43,6 +45,8 @@ const (
 // Help is the long text of local --help.
 func (c *localCmd) Help() string {
 	return `Embedded Firestore and Pub/Sub, the relay, producers that append sample records to every outbox, and consumers that check what arrives: nothing is installed, and no Google account is needed. On a terminal it shows a live table, else a line now and then.
+
+With --fault an outage comes and goes, and a record of each tier is refused until it is a dead letter: one is replayed by itself within a minute, one waits for an operator, and one freezes its account, whose later records are held. The commands to try on them are printed at the start.
 
 With --records the exit code tells whether the promise was kept: 0, or 4 if a record was lost or out of order.`
 }
@@ -85,12 +89,14 @@ func (c *localCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	var outage *outage
+	var troubles []*demo.Trouble
 	if c.Fault {
 		target, ok := catalog.Targets[c.FaultTarget]
 		if !ok || target.Kind != contracts.KindPubSub {
 			return usageError("--fault-target %s: the catalog has no such target", c.FaultTarget)
 		}
 		outage = newOutage(target, c.FaultAfter, c.FaultFor)
+		troubles = demo.Plan(catalog, rand.Uint64(), c.FaultTarget)
 	}
 	log, err := newLogger(p.stderr, logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}, localProject)
 	if err != nil {
@@ -101,7 +107,7 @@ func (c *localCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	run, err := startLocal(ctx, localConfig{
-		catalog: catalog, dataDir: c.DataDir, tuning: c.tuning(), outage: outage, lis: lis, log: log,
+		catalog: catalog, dataDir: c.DataDir, tuning: c.tuning(), outage: outage, troubles: troubles, lis: lis, log: log,
 		samples: c.Samples, rate: c.rate(), records: c.Records,
 	})
 	if err != nil {

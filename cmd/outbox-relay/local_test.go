@@ -20,11 +20,11 @@ func TestLocalRecords(t *testing.T) {
 		t.Fatalf("local: %+v", got)
 	}
 	for _, want := range []string{
-		`200 records appended, 200 delivered, 0 in the dead-letter queue, 0 lost, in `,
+		`200 records appended, 200 delivered, 0 in the dead-letter queue, 0 held, 0 lost, in `,
 		`(?m)^CRITICAL +\d+ +\d+ +\d+ ms +\d+ ms$`,
 		`(?m)^STANDARD +\d+ +\d+ +\d+ ms +\d+ ms$`,
 		`(?m)^BACKGROUND +\d+ +\d+ +\d+ ms +\d+ ms$`,
-		`\d+ messages, \d+ duplicates, 0 out of order`,
+		`\d+ messages, \d+ duplicates, 0 replays, 0 out of order`,
 		`billed per record: \d\.\d\d reads, \d\.\d\d writes, \d\.\d\d deletes`,
 	} {
 		if !regexp.MustCompile(want).MatchString(got.stdout) {
@@ -33,7 +33,7 @@ func TestLocalRecords(t *testing.T) {
 	}
 }
 
-func TestLocalShowsAnOutage(t *testing.T) {
+func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
 	got := runProgram(t, nil, "", "local", "--records", "100", "--rate", "100", "--http", "127.0.0.1:0",
 		"--fault", "--fault-after", "200ms", "--fault-for", "3s")
 	if got.code != exitOK {
@@ -41,11 +41,41 @@ func TestLocalShowsAnOutage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"an outage of FUNNEL begins", "OUTAGE: every publish to FUNNEL fails for 3s", "the circuit breaker of FUNNEL is open",
-		"the outage of FUNNEL is over", "100 records appended, 100 delivered, 0 in the dead-letter queue, 0 lost",
+		"the outage of FUNNEL is over", "1 SAFE_AUTO, 1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3",
+		// 3 records that die, 3 that are held behind one of them, and 4 that pass the others.
+		"110 records appended, 104 delivered, 3 in the dead-letter queue, 3 held, 0 lost",
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is not in the output:\n%s", want, got.stdout)
 		}
+	}
+}
+
+// The commands that local --fault prints work as they are printed, and bring
+// each dead letter to its end.
+func TestLocalPrintsCommandsThatWork(t *testing.T) {
+	run := startProgram(t, nil, "local", "--fault", "--http", "127.0.0.1:0", "--rate", "5")
+	run.stdout.find(t, "(1 SAFE_AUTO, 1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3)")
+	printed := regexp.MustCompile(`(?m)^  OUTBOX_RELAY_URL=(\S+) OUTBOX_RELAY_TOKEN=(\S+) .* dlq (.+)$`).FindAllStringSubmatch(run.stdout.String(), -1)
+	if len(printed) != 11 {
+		t.Fatalf("%d commands are printed, want 11:\n%s", len(printed), run.stdout)
+	}
+	for _, p := range printed {
+		args := []string{"dlq"}
+		for _, word := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(p[3], -1) {
+			args = append(args, strings.Trim(word, "'"))
+		}
+		got := runProgram(t, map[string]string{"OUTBOX_RELAY_URL": p[1], "OUTBOX_RELAY_TOKEN": p[2]}, "", args...)
+		if got.code != exitOK || got.stdout == "" {
+			t.Errorf("%s as %s: %+v", p[3], p[2], got)
+		}
+	}
+	run.stdout.find(t, "(?s)frozen aggregates: 1.*\n(dead letters: 1 SAFE_AUTO)\n")
+	if code := run.stop(t); code != exitOK {
+		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
+	}
+	if out := run.stdout.String(); !strings.Contains(out, "0 held") || !strings.Contains(out, "2 replays, 0 out of order") {
+		t.Errorf("the summary does not tell of the replays:\n%s", out)
 	}
 }
 
@@ -69,7 +99,7 @@ func TestLocalCountsDeadLetters(t *testing.T) {
 	if err := run.show(t.Context(), &out, false); err != nil {
 		t.Errorf("show: %v", err)
 	}
-	if !regexp.MustCompile(`60 records appended, \d+ delivered, [1-9]\d* in the dead-letter queue, 0 lost`).MatchString(out.String()) {
+	if !regexp.MustCompile(`60 records appended, \d+ delivered, [1-9]\d* in the dead-letter queue, 0 held, 0 lost`).MatchString(out.String()) {
 		t.Errorf("the summary does not tell of dead letters:\n%s", out.String())
 	}
 }

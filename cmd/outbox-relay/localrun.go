@@ -16,6 +16,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
+	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
 
@@ -29,8 +30,10 @@ type localConfig struct {
 	dataDir string
 	tuning  relay.Tuning
 	outage  *outage // nil: none
-	lis     net.Listener
-	log     *zap.Logger
+	// troubles are records that become dead letters.
+	troubles []*demo.Trouble
+	lis      net.Listener
+	log      *zap.Logger
 
 	samples bool
 	rate    float64 // records a second; 0: as fast as it goes
@@ -45,12 +48,14 @@ type localRun struct {
 	service *service
 	docs    *firestore.Client
 	topics  *pubsub.Client
+	queue   *queueWatch
 	ledger  *demo.Ledger
 	began   time.Time
 
-	fail                                  context.CancelCauseFunc
-	failed                                context.Context // ends when a part ends with an error
-	consuming, serving, producing, outing *part
+	fail   context.CancelCauseFunc
+	failed context.Context // ends when a part ends with an error
+	// Parts; nil: not started.
+	consuming, serving, producing, outing, troubling, counting *part
 }
 
 // startLocal starts everything. show must follow.
@@ -77,6 +82,7 @@ func (l *localRun) open(ctx context.Context) (err error) {
 	if l.docs, err = at.dialFirestore(ctx); err != nil {
 		return err
 	}
+	l.queue = &queueWatch{docs: l.docs, catalog: l.cfg.catalog, log: l.cfg.log}
 	if l.topics, err = at.dialPubSub(ctx); err != nil {
 		return err
 	}
@@ -85,14 +91,19 @@ func (l *localRun) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	l.service, err = newService(ctx, serviceConfig{place: at, catalog: l.cfg.catalog, tuning: l.cfg.tuning, log: l.cfg.log})
+	// Its address is loopback: the command line sees to it.
+	who, err := auth.New(auth.Config{Mode: auth.ModeDev, ListenAddr: l.cfg.lis.Addr().String(), Log: l.cfg.log})
+	if err != nil {
+		return err
+	}
+	l.service, err = newService(ctx, serviceConfig{place: at, catalog: l.cfg.catalog, tuning: l.cfg.tuning, who: who, log: l.cfg.log})
 	return err
 }
 
 func (l *localRun) start(ctx context.Context) {
 	pages := servicePages(l.service.health, l.service.registry)
-	pages.addConsole(l.service.relay.Health)
-	l.serving = startPart(ctx, l.fail, func(ctx context.Context) error { return l.service.run(ctx, pages, l.cfg.lis) })
+	pages.addConsole(l.service.relay.Health, l.queue.count)
+	l.serving = startPart(ctx, l.fail, func(ctx context.Context) error { return l.service.run(ctx, site{pages, l.service.api}, l.cfg.lis) })
 	if l.cfg.samples {
 		l.consuming = startPart(ctx, l.fail, l.consumers().Run)
 		producers := &demo.Producers{
@@ -103,6 +114,11 @@ func (l *localRun) start(ctx context.Context) {
 	}
 	if l.cfg.outage != nil {
 		l.outing = startPart(ctx, l.fail, func(ctx context.Context) error { return l.cfg.outage.run(ctx, l.cloud.PubSub.Faults()) })
+	}
+	if len(l.cfg.troubles) > 0 {
+		troublemaker := &demo.Troublemaker{Client: l.docs, Faults: l.cloud.PubSub.Faults(), Ledger: l.ledger, Troubles: l.cfg.troubles}
+		l.troubling = startPart(ctx, l.fail, troublemaker.Run)
+		l.counting = startPart(ctx, l.fail, l.queue.run)
 	}
 }
 
@@ -116,6 +132,7 @@ func (l *localRun) greet(w io.Writer) {
 	fmt.Fprintf(w, "console  http://%s/console/\nhealth   http://%s/readyz\nmetrics  http://%s/metrics\n", addr, addr, addr)
 	fmt.Fprintf(w, "append   GOOGLE_CLOUD_PROJECT=%s FIRESTORE_EMULATOR_HOST=%s outbox-relay append --outbox %s --samples 10\n\n",
 		localProject, l.cloud.FirestoreAddr, l.cfg.catalog.Outboxes[0].Name)
+	tryOut(w, "http://"+addr.String(), l.cfg.troubles)
 }
 
 const (
@@ -204,13 +221,16 @@ func (l *localRun) notes(h relay.Health) []string {
 			notes = append(notes, fmt.Sprintf("the circuit breaker of %s is open since %s: %s", b.Target, b.Since.Format(time.TimeOnly), b.Reason))
 		}
 	}
+	if note := l.queue.latest().Note(); note != "" {
+		notes = append(notes, note)
+	}
 	return notes
 }
 
 // accountedFor reports whether a counted run is over: every record has
-// arrived, stands in the dead-letter queue, or is given up.
+// arrived, stands in the dead-letter queue or behind it, or is given up.
 func (l *localRun) accountedFor(ctx context.Context) (bool, error) {
-	if l.cfg.records == 0 || !l.producing.ended() || (l.outing != nil && !l.outing.ended()) {
+	if l.cfg.records == 0 || !l.producing.ended() || (l.outing != nil && !l.outing.ended()) || (l.troubling != nil && !l.troubling.ended()) {
 		return false, nil
 	}
 	totals := l.ledger.Totals()
@@ -222,8 +242,8 @@ func (l *localRun) accountedFor(ctx context.Context) (bool, error) {
 	case quiet > patience:
 		return true, nil
 	case quiet > stalled:
-		dead, err := l.deadLetters(ctx)
-		return delivered+dead >= in, err
+		queue, err := l.queue.count(ctx)
+		return delivered+queue.Undelivered() >= in, err
 	}
 	return false, nil
 }

@@ -7,10 +7,7 @@ import (
 	"io"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-
 	"outboxrelay/cmd/outbox-relay/demo"
-	"outboxrelay/contracts"
 )
 
 // stopDemo ends the producers and the relay. The consumers go on until what the
@@ -18,6 +15,8 @@ import (
 func (l *localRun) stopDemo() {
 	l.producing.stop()
 	l.outing.stop()
+	l.troubling.stop()
+	l.counting.stop()
 	l.serving.stop()
 	if l.consuming == nil {
 		return
@@ -54,10 +53,11 @@ func (l *localRun) sumUp(counted bool) (demo.Summary, error) {
 		Took: time.Since(l.began), Totals: l.ledger.Totals(), Interrupted: !counted,
 		Bill: demo.RelaysBill(l.cloud.Firestore.Billing()),
 	}
+	s.Bill.Reads -= l.queue.reads() // what the demo itself counted
 	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
 	defer cancel()
 	var err error
-	if s.Dead, err = l.deadLetters(ctx); err != nil {
+	if s.Queue, err = l.queue.count(ctx); err != nil {
 		return s, err
 	}
 	if counted && !s.Kept() {
@@ -68,20 +68,6 @@ func (l *localRun) sumUp(counted bool) (demo.Summary, error) {
 
 // maxMissing bounds the records that a summary names.
 const maxMissing = 20
-
-// deadLetters counts the dead-letter queue.
-func (l *localRun) deadLetters(ctx context.Context) (int64, error) {
-	const alias = "n"
-	result, err := l.docs.Collection(contracts.CollectionDeadLetters).NewAggregationQuery().WithCount(alias).Get(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("count dead letters: %w", err)
-	}
-	n, ok := result[alias].(*firestorepb.Value)
-	if !ok {
-		return 0, fmt.Errorf("count dead letters: answer is a %T", result[alias])
-	}
-	return n.GetIntegerValue(), nil
-}
 
 // close gives back what was opened. The parts must have been stopped.
 func (l *localRun) close() error {

@@ -182,8 +182,14 @@ func (c *child) wait(t *testing.T) int {
 // eventually polls until ok, for what happens in another process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(testPatience)
-	tick := time.NewTicker(5 * time.Millisecond)
+	patiently(t, what, testPatience, 5*time.Millisecond, ok)
+}
+
+// patiently is eventually for what takes long, or is dear to look at.
+func patiently(t *testing.T, what string, patience, every time.Duration, ok func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !ok() {
 		select {

@@ -23,13 +23,14 @@ type serveCmd struct {
 	catalogFlags
 	standInFlags
 	EnsureTopics bool `env:"ENSURE_TOPICS" help:"Create the topics that are missing."`
+	authFlags
 	tuningFlags
 	logFlags
 }
 
 // Help is the long text of serve --help.
 func (c *serveCmd) Help() string {
-	return `Answers GET /healthz (the process is alive), /readyz (the state as JSON; 503 only when this instance can do no work) and /metrics.
+	return `Answers GET /healthz (the process is alive), /readyz (the state as JSON; 503 only when this instance can do no work) and /metrics, and under /admin/v1 the admin API of the dead-letter queue (/admin/v1/openapi.json describes it).
 
 FIRESTORE_EMULATOR_HOST and PUBSUB_EMULATOR_HOST lead to emulators, as in every Google client.
 
@@ -62,19 +63,23 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	if err != nil {
 		return err
 	}
+	who, err := c.authenticator(c.Host, c.Port, log)
+	if err != nil {
+		return err
+	}
 	lis, err := listen(net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), "choose another with --port or PORT")
 	if err != nil {
 		return err
 	}
 	svc, err := newService(ctx, serviceConfig{
-		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), log: log,
+		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), who: who, log: log,
 	})
 	if err != nil {
 		_ = lis.Close() // nothing has used it
 		return err
 	}
 	log.Info("serving", zap.Stringer("addr", lis.Addr()), zap.String("project", at.project), zap.String("outboxes", outboxNames(catalog)))
-	return svc.run(ctx, servicePages(svc.health, svc.registry), lis)
+	return svc.run(ctx, site{servicePages(svc.health, svc.registry), svc.api}, lis)
 }
 
 // tuningFlags are the relay's intervals that a deployment may want to change.

@@ -10,12 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/admin/auth"
+	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/ier"
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
@@ -37,6 +41,7 @@ type serviceConfig struct {
 	catalog      *contracts.Catalog // with no handler target left
 	ensureTopics bool
 	tuning       relay.Tuning // its StopBudget is the whole service's
+	who          auth.Authenticator
 	log          *zap.Logger
 }
 
@@ -44,6 +49,7 @@ type serviceConfig struct {
 type service struct {
 	log      *zap.Logger
 	relay    *relay.Relay
+	api      http.Handler // the admin API, under admin.Prefix
 	registry *prometheus.Registry
 	budget   time.Duration // from the wish to stop to the end
 	cleanups []cleanup     // in the order in which they were added
@@ -80,50 +86,64 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	for _, warning := range cfg.catalog.Warnings {
 		s.log.Warn("catalog", zap.String("warning", warning))
 	}
-	store, err := s.openStore(ctx, cfg.place)
+	store, queue, err := s.openStores(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	router, err := s.openRouter(ctx, cfg)
+	clients, err := s.openPubSub(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	router, err := s.openRouter(clients, cfg)
 	if err != nil {
 		return err
 	}
 	cfg.tuning.StopBudget = time.Duration(relayShare * float64(cfg.tuning.StopBudget))
 	s.relay, err = relay.New(relay.Config{
-		Catalog: cfg.catalog, Store: store, Router: router,
+		Catalog: cfg.catalog, Store: store, Router: router, Queue: queue,
 		Log: s.log.Named("relay"), Registerer: s.registry, Tuning: cfg.tuning,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	if err := s.joinSiblings(queue, clients); err != nil {
+		return err
+	}
+	return s.openAPI(queue, cfg)
 }
 
-// openStore connects to Firestore twice: listeners' streams never stand in
-// front of a commit.
-func (s *service) openStore(ctx context.Context, at place) (*relayfirestore.Store, error) {
-	watching, err := at.dialFirestore(ctx)
-	if err != nil {
-		return nil, err
+// openStores connects to Firestore three times: listeners' streams never stand
+// in front of a commit, nor the reads of operators.
+func (s *service) openStores(ctx context.Context, cfg serviceConfig) (*relayfirestore.Store, *dlq.Queue, error) {
+	var clients []*firestore.Client
+	for _, what := range []string{"watching", "writing", "dead-letter queue's"} {
+		client, err := cfg.place.dialFirestore(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.cleanUp(what+" Firestore client", func(context.Context) error { return client.Close() })
+		clients = append(clients, client)
 	}
-	s.cleanUp("watching Firestore client", func(context.Context) error { return watching.Close() })
-	writing, err := at.dialFirestore(ctx)
+	queue, err := dlq.New(dlq.Config{Store: dlqfirestore.New(clients[2]), Catalog: cfg.catalog, Log: s.log.Named("dlq")})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s.cleanUp("writing Firestore client", func(context.Context) error { return writing.Close() })
-	return relayfirestore.New(watching, writing), nil
+	return relayfirestore.New(clients[0], clients[1]), queue, nil
 }
 
-// openRouter connects to Pub/Sub and makes the catalog's targets on it.
-func (s *service) openRouter(ctx context.Context, cfg serviceConfig) (*ier.Router, error) {
-	log := s.log.Named("ier")
+// openPubSub connects to Pub/Sub and looks at the topics.
+func (s *service) openPubSub(ctx context.Context, cfg serviceConfig) (*ierpubsub.Clients, error) {
 	clients, err := ierpubsub.NewClients(ctx, cfg.place.project, cfg.place.pubsubOptions()...)
 	if err != nil {
 		return nil, err
 	}
 	s.cleanUp("Pub/Sub clients", func(context.Context) error { return clients.Close() })
-	if err := s.checkTopics(ctx, clients, cfg); err != nil {
-		return nil, err
-	}
+	return clients, s.checkTopics(ctx, clients, cfg)
+}
 
+// openRouter makes the catalog's targets on Pub/Sub.
+func (s *service) openRouter(clients *ierpubsub.Clients, cfg serviceConfig) (*ier.Router, error) {
+	log := s.log.Named("ier")
 	metrics := ierpubsub.NewMetrics(s.registry)
 	sampler, err := ierpubsub.NewSampler(clients.Background(), ierpubsub.SamplerConfig{Topic: contracts.TopicMetrics, Metrics: metrics, Log: log})
 	if err != nil {

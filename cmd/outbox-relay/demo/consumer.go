@@ -82,6 +82,7 @@ func (c *Consumers) arrive(m *pb.PubsubMessage) {
 		Aggregate: m.Attributes[contracts.AttrAggregateID],
 		Version:   version,
 		Key:       m.Attributes[contracts.AttrIdempotencyKey],
+		Replay:    m.Attributes[contracts.AttrReplay] != "",
 	})
 }
 

@@ -125,6 +125,7 @@ type Arrival struct {
 	Aggregate      string
 	Version        int64
 	Key            string // idempotency key
+	Replay         bool   // of a dead letter, so that it may come after later versions
 }
 
 // Arrive books a message: as a first delivery, a repeat, or one out of order.
@@ -148,6 +149,10 @@ func (l *Ledger) Arrive(a Arrival) {
 		l.settle(a.Key, e)
 	}
 
+	if a.Replay { // the order is that of the records that never died
+		l.totals.Replayed++
+		return
+	}
 	in := stream{a.Target, a.Outbox, a.Lane, a.Aggregate}
 	if last, ok := l.lastVersion.get(in); ok && a.Version < last {
 		l.totals.OutOfOrder++
@@ -185,6 +190,7 @@ type Totals struct {
 	Messages   int64        // all that arrived
 	Duplicates int64        // of these, repeats of one that the same target had
 	OutOfOrder int64        // of these, after a later version of their aggregate
+	Replayed   int64        // of these, first deliveries of dead letters
 	Foreign    int64        // of these, of records that are none of this ledger's
 	Samples    int64        // lags booked
 	Changed    time.Time    // when something was last appended or arrived

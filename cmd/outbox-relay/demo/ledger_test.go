@@ -33,12 +33,12 @@ func appended(l *Ledger, n int64, targets ...string) {
 }
 
 // figures are what a test compares.
-type figures struct{ In, Delivered, Messages, Duplicates, OutOfOrder, Foreign int64 }
+type figures struct{ In, Delivered, Messages, Duplicates, Replayed, OutOfOrder, Foreign int64 }
 
 func figuresOf(l *Ledger) figures {
 	t := l.Totals()
 	in, delivered := t.Sum()
-	return figures{in, delivered, t.Messages, t.Duplicates, t.OutOfOrder, t.Foreign}
+	return figures{in, delivered, t.Messages, t.Duplicates, t.Replayed, t.OutOfOrder, t.Foreign}
 }
 
 func TestLedger(t *testing.T) {
@@ -88,6 +88,14 @@ func TestLedger(t *testing.T) {
 			l.Arrive(arrival("A", 2))
 			l.Arrive(arrival("A", 1))
 		}, figures{In: 2, Delivered: 2, Messages: 2, OutOfOrder: 1}},
+		{"a replay after a later one", func(l *Ledger) {
+			appended(l, 1, "A")
+			appended(l, 2, "A")
+			l.Arrive(arrival("A", 2))
+			replay := arrival("A", 1)
+			replay.Replay = true
+			l.Arrive(replay)
+		}, figures{In: 2, Delivered: 2, Messages: 2, Replayed: 1}},
 		{"targets do not order each other", func(l *Ledger) {
 			appended(l, 1, "A")
 			appended(l, 2, "B")
@@ -161,6 +169,7 @@ func TestLedgerAgreesWithItsHistory(t *testing.T) {
 			} else if len(wanted) > 0 {
 				n := rapid.Int64Range(1, int64(len(wanted))).Draw(t, "version")
 				a := arrival(rapid.SampledFrom(wanted[n]).Draw(t, "target"), n)
+				a.Replay = rapid.Bool().Draw(t, "replay")
 				l.Arrive(a)
 				history = append(history, a)
 			}
@@ -172,6 +181,10 @@ func TestLedgerAgreesWithItsHistory(t *testing.T) {
 			switch {
 			case first[delivery{a.Target, a.Key}]:
 				want.Duplicates++
+				continue
+			case a.Replay:
+				want.Replayed++
+				first[delivery{a.Target, a.Key}] = true
 				continue
 			case a.Version < highest[a.Target]:
 				want.OutOfOrder++

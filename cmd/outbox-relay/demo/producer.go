@@ -92,19 +92,27 @@ func (p *Producers) aggregates(nth int) []*aggregate {
 // before.
 func (p *Producers) append(ctx context.Context, r *rand.Rand, a *aggregate) bool {
 	rec := p.Catalog.Sample(r, a.outbox, a.id, a.version+1, time.Now())
-	route := a.outbox.Route(rec.EventType)
-	p.Ledger.Expect(rec.IdempotencyKey, route.Lane, route.Targets)
+	if !put(ctx, p.Client, p.Ledger, rec, a.outbox.Route(rec.EventType)) {
+		return false
+	}
+	a.version++
+	return true
+}
+
+// put appends a record and books it, and tries until it is in. It is false when
+// ctx ended before.
+func put(ctx context.Context, client *firestore.Client, ledger *Ledger, rec *contracts.Record, route *contracts.EventRoute) bool {
+	ledger.Expect(rec.IdempotencyKey, route.Lane, route.Targets)
 	for {
-		err := p.commit(ctx, rec)
+		err := commit(ctx, client, rec)
 		// An append whose answer was lost is there when it is tried again.
 		if err == nil || status.Code(err) == codes.AlreadyExists {
-			a.version++
-			p.Ledger.Appended(rec.IdempotencyKey)
+			ledger.Appended(rec.IdempotencyKey)
 			return true
 		}
 		select {
 		case <-ctx.Done():
-			p.Ledger.Forget(rec.IdempotencyKey)
+			ledger.Forget(rec.IdempotencyKey)
 			return false
 		case <-time.After(appendAgain):
 		}
@@ -112,14 +120,14 @@ func (p *Producers) append(ctx context.Context, r *rand.Rand, a *aggregate) bool
 }
 
 // commit writes the business document and its outbox record, or neither.
-func (p *Producers) commit(ctx context.Context, rec *contracts.Record) error {
+func commit(ctx context.Context, client *firestore.Client, rec *contracts.Record) error {
 	fields := rec.ProducerFields()
 	fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
-	return p.Client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
-		business := p.Client.Collection(samples).Doc(rec.AggregateID)
+	return client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		business := client.Collection(samples).Doc(rec.AggregateID)
 		if err := tx.Set(business, map[string]any{"version": rec.AggregateVersion, "lastEvent": rec.EventType}); err != nil {
 			return err
 		}
-		return tx.Create(p.Client.Collection(rec.Outbox).Doc(rec.ID), fields)
+		return tx.Create(client.Collection(rec.Outbox).Doc(rec.ID), fields)
 	})
 }

@@ -32,7 +32,7 @@ CRITICAL            10          9        1       3 ms        12s        1
 BACKGROUND           0          0        0          -          -        0
 
 lag from append to acknowledgement, last minute
-11 messages, 1 duplicates, 0 out of order
+11 messages, 1 duplicates, 0 replays, 0 out of order
 FUNNEL is out
 `
 
@@ -77,10 +77,13 @@ func TestSummary(t *testing.T) {
 	}
 	broken := kept
 	broken.Totals.Lanes = []LaneTotals{{Lane: contracts.CriticalLane, In: 10, Delivered: 7}}
-	broken.Dead = 1
+	broken.Queue = Queue{Open: map[contracts.Tier]int64{contracts.SafeAuto: 1}}
 	broken.Missing = map[string][]string{"k1": {"A", "B"}}
 	interrupted := broken
 	interrupted.Interrupted = true
+	parked := broken
+	parked.Queue.Held, parked.Queue.Discarded = 1, 1
+	parked.Missing = nil
 	disordered := kept
 	disordered.Totals.OutOfOrder = 1
 
@@ -91,11 +94,12 @@ func TestSummary(t *testing.T) {
 		want []string
 	}{
 		{"kept", kept, true, []string{
-			"10 records appended, 10 delivered, 0 in the dead-letter queue, 0 lost, in 1.5s",
+			"10 records appended, 10 delivered, 0 in the dead-letter queue, 0 held, 0 lost, in 1.5s",
 			"CRITICAL            10         10       1 ms       2 ms",
 			"billed per record: 2.00 reads, 1.50 writes, 0.50 deletes",
 		}},
-		{"lost", broken, false, []string{"7 delivered, 1 in the dead-letter queue, 2 lost", "has not arrived: k1 at A, B"}},
+		{"lost", broken, false, []string{"7 delivered, 1 in the dead-letter queue, 0 held, 2 lost", "has not arrived: k1 at A, B"}},
+		{"dead, discarded and held", parked, true, []string{"7 delivered, 2 in the dead-letter queue, 1 held, 0 lost"}},
 		{"interrupted", interrupted, false, []string{"2 on their way"}},
 		{"out of order", disordered, false, []string{"1 out of order"}},
 	} {

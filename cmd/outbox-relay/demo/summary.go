@@ -15,7 +15,7 @@ import (
 type Summary struct {
 	Took    time.Duration
 	Totals  Totals
-	Dead    int64                // records that stand in the dead-letter queue
+	Queue   Queue                // records that stand in the dead-letter queue, or behind it
 	Missing map[string][]string  // some of those that have not arrived, with the targets that lack them
 	Bill    firestore.Operations // the relay's share; see RelaysBill
 
@@ -24,10 +24,11 @@ type Summary struct {
 	Interrupted bool
 }
 
-// Lost is how many records neither arrived nor stand in the dead-letter queue.
+// Lost is how many records neither arrived nor stand in the dead-letter queue
+// or behind it.
 func (s Summary) Lost() int64 {
 	in, delivered := s.Totals.Sum()
-	return max(0, in-delivered-s.Dead)
+	return max(0, in-delivered-s.Queue.Undelivered())
 }
 
 // Kept reports whether the promise was kept: nothing lost, and nothing out of
@@ -41,13 +42,14 @@ func (s Summary) Print(w io.Writer) {
 	if s.Interrupted {
 		left = "on their way"
 	}
-	fmt.Fprintf(w, "\n%d records appended, %d delivered, %d in the dead-letter queue, %d %s, in %s\n\n",
-		in, delivered, s.Dead, s.Lost(), left, s.Took.Truncate(100*time.Millisecond))
+	fmt.Fprintf(w, "\n%d records appended, %d delivered, %d in the dead-letter queue, %d held, %d %s, in %s\n\n",
+		in, delivered, s.Queue.Dead(), s.Queue.Held, s.Lost(), left, s.Took.Truncate(100*time.Millisecond))
 	fmt.Fprintf(w, "%-12s %9s %10s %10s %10s\n", "lane", "appended", "delivered", "p50 lag", "p99 lag")
 	for _, lane := range s.Totals.Lanes {
 		fmt.Fprintf(w, "%-12s %9d %10d %10s %10s\n", short(lane.Lane), lane.In, lane.Delivered, lag(lane.P50), lag(lane.P99))
 	}
-	fmt.Fprintf(w, "\n%d messages, %d duplicates, %d out of order\n", s.Totals.Messages, s.Totals.Duplicates, s.Totals.OutOfOrder)
+	fmt.Fprintf(w, "\n%d messages, %d duplicates, %d replays, %d out of order\n",
+		s.Totals.Messages, s.Totals.Duplicates, s.Totals.Replayed, s.Totals.OutOfOrder)
 	if in > 0 {
 		n := float64(in)
 		fmt.Fprintf(w, "billed per record: %.2f reads, %.2f writes, %.2f deletes (the appends themselves apart)\n",

@@ -26,8 +26,8 @@ func (v View) Table() string {
 		fmt.Fprintf(&b, "%-12s %9d %10d %8d %10s %10s %8d\n", short(lane.Lane), lane.In, lane.Delivered, lane.Pending(),
 			lag(lane.LateP50), lag(lane.LateP99), v.Failing[lane.Lane])
 	}
-	fmt.Fprintf(&b, "\nlag from append to acknowledgement, last minute\n%d messages, %d duplicates, %d out of order\n",
-		v.Totals.Messages, v.Totals.Duplicates, v.Totals.OutOfOrder)
+	fmt.Fprintf(&b, "\nlag from append to acknowledgement, last minute\n%d messages, %d duplicates, %d replays, %d out of order\n",
+		v.Totals.Messages, v.Totals.Duplicates, v.Totals.Replayed, v.Totals.OutOfOrder)
 	for _, note := range v.Notes {
 		fmt.Fprintf(&b, "%s\n", note)
 	}

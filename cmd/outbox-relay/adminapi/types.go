@@ -1,0 +1,207 @@
+package adminapi
+
+import (
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// List is one page of a list.
+type List[T any] struct {
+	Items         []T    `json:"items"`
+	NextPageToken string `json:"nextPageToken"` // "": there is no more
+}
+
+// Item is a dead letter. The times of what did not happen are zero.
+type Item struct {
+	ID               string              `json:"id"`
+	Tier             contracts.Tier      `json:"tier"`
+	OriginalTier     contracts.Tier      `json:"originalTier"`
+	State            contracts.DeadState `json:"state"`
+	Open             bool                `json:"open"`
+	Reason           contracts.Reason    `json:"reason"`
+	Outbox           string              `json:"outbox"`
+	RecordPath       string              `json:"recordPath"`
+	EventID          string              `json:"eventId"`
+	EventType        string              `json:"eventType"`
+	TraceID          string              `json:"traceId"`
+	AggregateID      string              `json:"aggregateId"`
+	AggregateVersion int64               `json:"aggregateVersion"`
+	Lane             contracts.Lane      `json:"lane"`
+	PendingTargets   []string            `json:"pendingTargets"`
+	Errors           []Attempt           `json:"errors"`
+	Attempts         int                 `json:"attempts"`
+	DeadAt           time.Time           `json:"deadAt"`
+	Replays          int                 `json:"replays"`
+	NextReplayAt     time.Time           `json:"nextReplayAt"`
+	Decisions        []Decision          `json:"decisions"`
+	Group            string              `json:"group"`
+	Replaying        *Request            `json:"replaying"`
+	LastReplay       *Ended              `json:"lastReplay"`
+	AuthorizedBy     string              `json:"authorizedBy"`
+	Actions          []Possible          `json:"actions"` // of a single one
+}
+
+// Attempt is one failed delivery.
+type Attempt struct {
+	Time    time.Time `json:"time"`
+	Attempt int       `json:"attempt"`
+	Target  string    `json:"target"`
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+}
+
+// Decision is one line of a dead letter's history.
+type Decision struct {
+	ID     string    `json:"id"`
+	Action string    `json:"action"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
+}
+
+// Request is a replay that was asked for and has not ended.
+type Request struct {
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
+	Bulk   string    `json:"bulk"`
+}
+
+// Ended is how the last replay ended.
+type Ended struct {
+	At      time.Time `json:"at"`
+	Outcome string    `json:"outcome"` // "delivered" or "failed"
+	By      string    `json:"by"`
+	Bulk    string    `json:"bulk"`
+}
+
+// Possible is an action and whether the caller may do it now.
+type Possible struct {
+	Action  string `json:"action"`
+	Allowed bool   `json:"allowed"`
+	Why     string `json:"why"`  // it is not allowed
+	Hint    string `json:"hint"` // what to do about that
+}
+
+// Decided is the answer to a decision.
+type Decided struct {
+	Item     Item       `json:"item"`
+	Decision Decision   `json:"decision"`
+	Order    *OrderNote `json:"order"` // of a replay
+}
+
+// OrderNote says what a replay does to the order of its aggregate.
+type OrderNote struct {
+	DeliveredSince int    `json:"deliveredSince"`
+	Message        string `json:"message"`
+}
+
+// Group is a kind of dead letter with its number.
+type Group struct {
+	ID        string    `json:"id"`
+	EventType string    `json:"eventType"`
+	Code      string    `json:"code"`
+	Error     string    `json:"error"`
+	Count     int64     `json:"count"`
+	FirstSeen time.Time `json:"firstSeen"`
+	LastSeen  time.Time `json:"lastSeen"`
+}
+
+// Freeze is an aggregate whose records are held.
+type Freeze struct {
+	AggregateID string           `json:"aggregateId"`
+	State       dlq.FreezeState  `json:"state"`
+	FrozenAt    time.Time        `json:"frozenAt"`
+	Reason      contracts.Reason `json:"reason"`
+	Outbox      string           `json:"outbox"`
+	EventType   string           `json:"eventType"`
+	TraceID     string           `json:"traceId"`
+	DeadLetters []string         `json:"deadLetters"`
+	ReleasedBy  string           `json:"releasedBy"`
+	ReleasedAt  time.Time        `json:"releasedAt"`
+}
+
+// Released is the answer to a release.
+type Released struct {
+	Freeze Freeze `json:"freeze"`
+	Open   []Item `json:"open"` // blocked dead letters that what is released overtakes
+}
+
+// Bulk is a bulk replay.
+type Bulk struct {
+	ID            string        `json:"id"`
+	State         dlq.BulkState `json:"state"`
+	Phase         string        `json:"phase"`
+	RatePerSecond float64       `json:"ratePerSecond"`
+	By            string        `json:"by"`
+	Reason        string        `json:"reason"`
+	CreatedAt     time.Time     `json:"createdAt"`
+	EndedAt       time.Time     `json:"endedAt"`
+	EndReason     string        `json:"endReason"`
+	CancelledBy   string        `json:"cancelledBy"`
+	Total         int           `json:"total"`
+	Delivered     int           `json:"delivered"`
+	Failed        int           `json:"failed"`
+	Skipped       int           `json:"skipped"`
+	Replaying     int           `json:"replaying"`
+	Waiting       int           `json:"waiting"`
+}
+
+// Ended reports whether nothing of it will change any more.
+func (b Bulk) Ended() bool {
+	return b.State != dlq.BulkRunning && b.Replaying == 0
+}
+
+// BulkRequest asks for a bulk replay, or with DryRun what it would take.
+type BulkRequest struct {
+	Filter        dlq.Filter `json:"filter"`
+	DryRun        bool       `json:"dryRun,omitempty"`
+	RatePerSecond float64    `json:"ratePerSecond,omitempty"` // 0: the catalog's
+	Reason        string     `json:"reason,omitempty"`
+}
+
+// Selection is what a bulk replay would take.
+type Selection struct {
+	Items   []Item         `json:"items"`
+	Refused map[string]int `json:"refused"` // matches that it would not take, by the reason
+}
+
+// Event is one line of a timeline.
+type Event struct {
+	At        time.Time `json:"at"`
+	Kind      string    `json:"kind"`
+	Summary   string    `json:"summary"`
+	EventID   string    `json:"eventId"`
+	EventType string    `json:"eventType"`
+	Outbox    string    `json:"outbox"`
+	Target    string    `json:"target"`
+	Actor     string    `json:"actor"`
+}
+
+// Timeline is all that is known of a trace.
+type Timeline struct {
+	TraceID   string  `json:"traceId"`
+	Events    []Event `json:"events"`
+	Truncated bool    `json:"truncated"`
+}
+
+// Entry is one line of the audit.
+type Entry struct {
+	ID      string    `json:"id"`
+	At      time.Time `json:"at"`
+	Actor   string    `json:"actor"`
+	Role    string    `json:"role"`
+	Action  string    `json:"action"`
+	Subject string    `json:"subject"`
+	On      string    `json:"on"`
+	From    string    `json:"from"`
+	To      string    `json:"to"`
+	Reason  string    `json:"reason"`
+}
+
+// Why is the body of a decision.
+type Why struct {
+	Reason string `json:"reason"`
+}

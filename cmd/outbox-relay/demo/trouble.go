@@ -1,0 +1,181 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/pubsub"
+	"outboxrelay/dlq"
+)
+
+const (
+	// troubleLasts is how long a SAFE_AUTO record is refused: long enough that
+	// its first replay fails, and short enough that its second one, half a minute
+	// later, does not.
+	troubleLasts = 15 * time.Second
+	// lookForDead is the pace at which a dead letter is looked for.
+	lookForDead = 200 * time.Millisecond
+	// following is how many records follow a bad one in its own outbox.
+	following = 2
+)
+
+// favourites are the event types of a trouble, by tier, where the catalog has
+// them. Else it is the first one of that tier.
+var favourites = map[contracts.Tier]string{
+	contracts.SafeAuto:       "SkillXpAdded",
+	contracts.ReviewRequired: "WalletDeducted",
+	contracts.SecurityBlock:  "RoleChanged",
+}
+
+// Trouble is a record that its target refuses until it is a dead letter.
+type Trouble struct {
+	Record *contracts.Record
+	Tier   contracts.Tier
+
+	route *contracts.EventRoute
+	topic string // that refuses it
+	// later are records of the same aggregate, appended once it is dead: held
+	// behind a SECURITY_BLOCK dead letter, delivered past any other.
+	later []planned
+}
+
+// DeadLetter is its ID in the dead-letter queue.
+func (t *Trouble) DeadLetter() string { return dlq.ID(t.Record.IdempotencyKey) }
+
+// planned is a record that is to be appended.
+type planned struct {
+	record *contracts.Record
+	route  *contracts.EventRoute
+}
+
+// Plan makes a trouble for each tier that the catalog has on Pub/Sub, none of
+// them for the target spare, whose outage would get in its way. The same seed
+// plans the same.
+func Plan(c *contracts.Catalog, seed uint64, spare string) []*Trouble {
+	r := rand.New(rand.NewPCG(seed, 1))
+	fit := func(e *contracts.EventRoute) bool {
+		return !slices.ContainsFunc(e.Targets, func(t string) bool { return t == spare || c.Targets[t].Kind != contracts.KindPubSub })
+	}
+	var troubles []*Trouble
+	for _, tier := range contracts.Tiers() {
+		outbox, route := choose(c, favourites[tier], func(e *contracts.EventRoute) bool { return e.Tier == tier && fit(e) })
+		if route == nil {
+			continue
+		}
+		aggregate := fmt.Sprintf("trouble-%d-%08x", len(troubles)+1, uint32(seed))
+		t := &Trouble{
+			Record: sample(c, r, outbox, route, aggregate, 1), Tier: tier, route: route, topic: c.Targets[route.Targets[0]].Topic,
+		}
+		for v := range int64(following) {
+			t.later = append(t.later, planned{sample(c, r, outbox, route, aggregate, 2+v), route})
+		}
+		// A freeze holds the records of every outbox.
+		others := slices.DeleteFunc(slices.Clone(c.Outboxes), func(o *contracts.Outbox) bool { return o == outbox })
+		if other, route := choose(&contracts.Catalog{Outboxes: others}, favourites[contracts.SafeAuto], fit); route != nil && tier == contracts.SecurityBlock {
+			t.later = append(t.later, planned{sample(c, r, other, route, aggregate, 1), route})
+		}
+		troubles = append(troubles, t)
+	}
+	return troubles
+}
+
+// choose returns the event type that is asked for, if it fits, or the first
+// that does; nil if none does.
+func choose(c *contracts.Catalog, favourite string, fit func(*contracts.EventRoute) bool) (outbox *contracts.Outbox, route *contracts.EventRoute) {
+	for _, o := range c.Outboxes {
+		for _, e := range o.Events {
+			if !fit(e) {
+				continue
+			}
+			if e.Type == favourite {
+				return o, e
+			}
+			if route == nil {
+				outbox, route = o, e
+			}
+		}
+	}
+	return outbox, route
+}
+
+// sample is a sample of one event type.
+func sample(c *contracts.Catalog, r *rand.Rand, o *contracts.Outbox, e *contracts.EventRoute, aggregate string, version int64) *contracts.Record {
+	only := *o
+	only.Events = []*contracts.EventRoute{e}
+	return c.Sample(r, &only, aggregate, version, time.Now())
+}
+
+// Troublemaker appends troubles and lets their targets refuse them.
+type Troublemaker struct {
+	Client   *firestore.Client
+	Faults   *pubsub.Faults
+	Ledger   *Ledger
+	Troubles []*Trouble
+}
+
+// Run makes the troubles, and returns when each of them is a dead letter and
+// the records after it are appended, or when ctx ends. What refuses a SAFE_AUTO
+// one goes on for a while then.
+func (m *Troublemaker) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, t := range m.Troubles {
+		g.Go(func() error { return m.make(ctx, t) })
+	}
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("make trouble: %w", err)
+	}
+	return nil
+}
+
+func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
+	fault := pubsub.Fault{
+		Topic: t.topic, Attributes: map[string]string{contracts.AttrIdempotencyKey: t.Record.IdempotencyKey}, Code: codes.Internal,
+	}
+	if t.Tier == contracts.SafeAuto {
+		fault.For = troubleLasts
+	}
+	id, err := m.Faults.Add(fault)
+	if err != nil {
+		return err
+	}
+	if t.Tier != contracts.SafeAuto {
+		defer m.Faults.Remove(id)
+	}
+	if !put(ctx, m.Client, m.Ledger, t.Record, t.route) {
+		return ctx.Err()
+	}
+	if err := m.awaitDead(ctx, t); err != nil {
+		return err
+	}
+	for _, later := range t.later {
+		if !put(ctx, m.Client, m.Ledger, later.record, later.route) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// awaitDead waits until the trouble is a dead letter.
+func (m *Troublemaker) awaitDead(ctx context.Context, t *Trouble) error {
+	for {
+		_, err := m.Client.Collection(contracts.CollectionDeadLetters).Doc(t.DeadLetter()).Get(ctx)
+		if err == nil || status.Code(err) != codes.NotFound {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookForDead):
+		}
+	}
+}

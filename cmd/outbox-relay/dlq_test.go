@@ -1,0 +1,329 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// Every dlq command against a service, as its user sees it.
+func TestDLQCommands(t *testing.T) {
+	c := openClinic(t)
+	c.serveWithin()
+	wallet, account := c.aggregate("wallet"), c.aggregate("account")
+	review := c.dead(contracts.ReviewRequired, wallet, 1)
+	younger := c.dead(contracts.ReviewRequired, wallet, 2)
+	blocked := c.dead(contracts.SecurityBlock, account, 1)
+	trace := c.item(blocked).TraceID
+
+	for _, tc := range []struct {
+		name string
+		who  string
+		args []string
+		code int
+		want []string // on stdout or stderr
+	}{
+		{"list", "viewer", []string{"list"}, exitOK, []string{"DEAD SINCE", review, blocked, "accOutbox/WalletDeducted", "Internal: "}},
+		{"list filters", "viewer", []string{"list", "--tier", "SECURITY_BLOCK", "--from", "1h"}, exitOK, []string{blocked}},
+		{"list of nothing", "viewer", []string{"list", "--event-type", "Nothing"}, exitOK, []string{"no dead letters"}},
+		{"list by pages", "viewer", []string{"list", "--limit", "1"}, exitOK, []string{"the same with --page-token "}},
+		{"list with a bad value", "viewer", []string{"list", "--tier", "MILD"}, exitUsage, []string{"tier"}},
+		{"list with a bad time", "viewer", []string{"list", "--from", "yesterday"}, exitUsage, []string{"neither a time in RFC 3339 nor a duration"}},
+		{"show", "operator", []string{"show", review}, exitOK, []string{
+			"WalletDeducted version 1 of " + wallet + " (accOutbox, CRITICAL_LANE) failed 3 attempts, last at FUNNEL_CRITICAL (Internal: ",
+			"It waits for an operator.", "FAILED AT", "dlq --url " + c.url + " replay " + review + " --reason '...'", "no authorize now: ",
+		}},
+		{"show what is not there", "viewer", []string{"show", "nothing"}, exitNotFound, []string{"not found"}},
+		{"groups", "viewer", []string{"groups"}, exitOK, []string{"COUNT", "WalletDeducted", "2"}},
+		{"note", "operator", []string{"note", review, "--reason", "looked at it"}, exitOK, []string{"has a note; it is awaiting_review now"}},
+		{"note by a viewer", "viewer", []string{"note", review, "--reason", "x"}, exitNotAllowed, []string{"role operator"}},
+		{"without a token", "", []string{"note", review, "--reason", "x"}, exitNotAllowed, []string{"unauthorized"}},
+		{"without a reason", "operator", []string{"note", review}, exitUsage, []string{"--reason"}},
+		{"replay past an older one", "operator", []string{"replay", younger, "--reason", "x"}, exitConflict, []string{review}},
+		{"replay before it is authorized", "operator", []string{"replay", blocked, "--reason", "x"}, exitConflict, []string{"authorize"}},
+		{"authorize by an operator", "operator", []string{"authorize", blocked, "--reason", "x"}, exitNotAllowed, []string{"security"}},
+		{"freezes", "viewer", []string{"freezes"}, exitOK, []string{account, "frozen"}},
+		{"replay that fails", "operator", []string{"replay", review, "--wait", "--reason", "too early"}, exitNotAll, []string{"the replay failed: Internal: "}},
+		{"authorize", "security", []string{"authorize", blocked, "--reason", "checked"}, exitOK, []string{"may be replayed; it is authorized now"}},
+		{"discard", "security", []string{"discard", blocked, "--reason", "made anew"}, exitOK, []string{"is given up; it is discarded now"}},
+		{"discard again", "security", []string{"discard", blocked, "--reason", "made anew"}, exitConflict, []string{"discarded"}},
+		{"release", "security", []string{"release", account, "--reason", "done"}, exitOK, []string{"is being released"}},
+		{"release of what is not frozen", "security", []string{"release", "nobody", "--reason", "x"}, exitNotFound, nil},
+		{"trace", "viewer", []string{"trace", trace}, exitOK, []string{"RoleChanged", "AT"}},
+		{"audit", "viewer", []string{"audit", "--on", blocked}, exitOK, []string{"dev-security", "authorize", "discard", "made anew", "authorized"}},
+		{"bulk without a terminal", "operator", []string{"bulk", "--tier", "REVIEW_REQUIRED", "--reason", "x"}, exitUsage, []string{"--yes"}},
+		{"bulk without a reason", "operator", []string{"bulk", "--yes"}, exitUsage, []string{"--reason is required"}},
+		{"rehearsal", "operator", []string{"bulk", "--event-type", "WalletDeducted", "--dry-run"}, exitOK, []string{"2 dead letters would be replayed", review}},
+		{"bulks before the first", "viewer", []string{"bulks"}, exitOK, []string{"no bulk replays"}},
+		{"follow of nothing", "viewer", []string{"follow", "nothing"}, exitNotFound, nil},
+		{"cancel of nothing", "operator", []string{"cancel", "nothing", "--reason", "x"}, exitNotFound, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			env := map[string]string{"OUTBOX_RELAY_URL": "http://127.0.0.1:1", "OUTBOX_RELAY_TOKEN": ""}
+			if tc.who != "" {
+				env["OUTBOX_RELAY_TOKEN"] = "dev-" + tc.who
+			}
+			got := runProgram(t, env, "", append([]string{"dlq", tc.args[0], "--url", c.url}, tc.args[1:]...)...)
+			if got.code != tc.code {
+				t.Errorf("exit code %d, want %d; %+v", got.code, tc.code, got)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(got.stdout+got.stderr, want) {
+					t.Errorf("%q is in neither output: %+v", want, got)
+				}
+			}
+			if tc.who != "" && strings.Contains(got.stdout+got.stderr, "TOKEN=") {
+				t.Errorf("the token is told: %+v", got)
+			}
+		})
+	}
+
+	t.Run("bulk to its end without a terminal", func(t *testing.T) {
+		c.broker.accept()
+		got := c.dlq("operator", "bulk", "--event-type", "WalletDeducted", "--yes", "--reason", "mended")
+		if got.code != exitOK || !regexp.MustCompile(`(?m)^2 of 2: 2 delivered, 0 failed, 0 passed over, 0 in delivery; done$`).MatchString(got.stdout) ||
+			strings.Contains(got.stdout, "\x1b") {
+			t.Errorf("bulk: %+v", got)
+		}
+		if out := c.mustDLQ("viewer", "bulks"); !strings.Contains(out, "done") || !strings.Contains(out, "dev-operator") {
+			t.Errorf("bulks: %s", out)
+		}
+	})
+	t.Run("JSON is the API's own", func(t *testing.T) { c.compareGolden(t, review) })
+}
+
+// compareGolden holds what a script reads against testdata, less what differs
+// from run to run.
+func (c *clinic) compareGolden(t *testing.T, id string) {
+	for name, args := range map[string][]string{
+		"list":   {"list", "--json", "--any", "--event-type", "WalletDeducted"},
+		"show":   {"show", "--json", id},
+		"groups": {"groups", "--json", "--any", "--event-type", "WalletDeducted"},
+		"audit":  {"audit", "--json", "--on", id},
+		"bulks":  {"bulks", "--json"},
+	} {
+		got := steady(c.mustDLQ("operator", args...), c)
+		file := filepath.Join("testdata", "dlq-"+name+".json")
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+var (
+	goldenTimes = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
+	goldenUUIDs = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	goldenHexes = regexp.MustCompile(`\b[0-9a-f]{16,}\b`)
+	goldenETags = regexp.MustCompile(`"etag": ".*"`)
+	goldenBody  = regexp.MustCompile(`(?s)"payload": \{.*?\n( *)\}`)
+)
+
+// steady takes out of an answer what no two runs have in common.
+func steady(text string, c *clinic) string {
+	text = strings.ReplaceAll(text, c.aggregate("wallet"), "wallet")
+	text = goldenBody.ReplaceAllString(text, `"payload": {}`)
+	text = goldenTimes.ReplaceAllString(text, `"TIME"`)
+	text = goldenUUIDs.ReplaceAllString(text, "UUID")
+	text = goldenETags.ReplaceAllString(text, `"etag": "ETAG"`)
+	return goldenHexes.ReplaceAllString(text, "HEX")
+}
+
+func TestDLQTellsAnUnreachableService(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	got := runProgram(t, nil, "", "dlq", "list", "--url", server.URL, "--token", "s3cret")
+	if got.code != exitFailed || !strings.Contains(got.stderr, "connection refused") || strings.Contains(got.stderr, "s3cret") {
+		t.Errorf("list: %+v", got)
+	}
+	if got := runProgram(t, nil, "", "dlq", "list", "--url", "http://relay.example.com", "--token", "s3cret"); got.code != exitUsage ||
+		!strings.Contains(got.stderr, "in the clear") || strings.Contains(got.stderr, "s3cret") {
+		t.Errorf("list with a token in the clear: %+v", got)
+	}
+}
+
+func TestDLQHelpTellsExitCodes(t *testing.T) {
+	for _, command := range []string{"list", "show", "replay", "bulk", "audit"} {
+		got := runProgram(t, nil, "", "dlq", command, "--help")
+		for _, want := range []string{"Exit codes", "5 refused", "6 not found", "7 not allowed", "8 not all was delivered", "$OUTBOX_RELAY_URL"} {
+			if got.code != exitOK || !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), want) {
+				t.Errorf("dlq %s --help lacks %q:\n%s", command, want, got.stdout)
+			}
+		}
+	}
+}
+
+// A bulk replay as an API of the test's tells it, look by look.
+func TestDLQFollow(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		looks []adminapi.Bulk
+		code  int
+		want  string
+		why   string
+	}{
+		{"to a good end", []adminapi.Bulk{
+			{State: dlq.BulkRunning, Phase: "canary", Total: 10, Delivered: 1, Replaying: 4},
+			{State: dlq.BulkRunning, Phase: "ramp", Total: 10, Delivered: 5, Replaying: 5},
+			{State: dlq.BulkDone, Total: 10, Delivered: 10},
+		}, exitOK, "1 of 10: 1 delivered, 0 failed, 0 passed over, 4 in delivery; canary\n" +
+			"5 of 10: 5 delivered, 0 failed, 0 passed over, 5 in delivery; ramp\n" +
+			"10 of 10: 10 delivered, 0 failed, 0 passed over, 0 in delivery; done\n", ""},
+		{
+			"stopped",
+			[]adminapi.Bulk{{State: dlq.BulkStopped, Total: 10, Failed: 5, EndReason: "too many\x1b[2J failed"}},
+			exitNotAll,
+			"5 of 10: 0 delivered, 5 failed, 0 passed over, 0 in delivery; stopped\n", "too many\uFFFD[2J failed",
+		},
+		{
+			"cancelled",
+			[]adminapi.Bulk{{State: dlq.BulkCancelled, Total: 3, Delivered: 1, CancelledBy: "bob"}},
+			exitNotAll,
+			"1 of 3: 1 delivered, 0 failed, 0 passed over, 0 in delivery; cancelled\n", "cancelled by bob",
+		},
+		{
+			"some failed",
+			[]adminapi.Bulk{{State: dlq.BulkDone, Total: 3, Delivered: 1, Failed: 1, Skipped: 1}},
+			exitNotAll,
+			"3 of 3: 1 delivered, 1 failed, 1 passed over, 0 in delivery; done\n", "1 of 3 were delivered, 1 failed, 1 were passed over",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_ = json.NewEncoder(w).Encode(tc.looks[min(n, len(tc.looks)-1)])
+				n++
+			}))
+			defer server.Close()
+			got := runProgram(t, nil, "", "dlq", "follow", "b", "--url", server.URL)
+			if diff := cmp.Diff(tc.want, got.stdout); diff != "" || got.code != tc.code || !strings.Contains(got.stderr, tc.why) {
+				t.Errorf("exit code %d, want %d; stderr %q, want %q; stdout (-want +got):\n%s", got.code, tc.code, got.stderr, tc.why, diff)
+			}
+		})
+	}
+}
+
+// Ctrl-C ends the following, not the bulk replay.
+func TestDLQFollowInterrupted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(adminapi.Bulk{State: dlq.BulkRunning, Phase: "ramp", Total: 9, Waiting: 9})
+	}))
+	defer server.Close()
+	run := startProgram(t, nil, "dlq", "follow", "b", "--url", server.URL)
+	run.stdout.find(t, "(0 of 9)")
+	if code := run.stop(t); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	for _, want := range []string{"the bulk replay goes on", "dlq --url " + server.URL + " cancel b --reason '...'"} {
+		if !strings.Contains(run.stderr.String(), want) {
+			t.Errorf("%q is not told:\n%s", want, run.stderr)
+		}
+	}
+}
+
+func TestProgressOnATerminal(t *testing.T) {
+	var out strings.Builder
+	p := &progress{w: &out, terminal: true}
+	p.show(adminapi.Bulk{State: dlq.BulkRunning, Phase: "ramp", Total: 4, Delivered: 2})
+	p.end()
+	want := "\r\x1b[K[###############...............] 2 of 4: 2 delivered, 0 failed, 0 passed over, 0 in delivery; ramp\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("bar (-want +got):\n%s", diff)
+	}
+}
+
+func TestStory(t *testing.T) {
+	died := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	item := func(change func(*adminapi.Item)) adminapi.Item {
+		i := adminapi.Item{
+			EventType: "E", AggregateVersion: 3, AggregateID: "a", Outbox: "o", Lane: "L", Reason: contracts.AttemptsExhausted, Attempts: 3, DeadAt: died,
+			Tier: contracts.ReviewRequired, State: contracts.DeadAwaitingReview, Errors: []adminapi.Attempt{{Target: "T", Code: "Internal", Message: "no"}},
+		}
+		change(&i)
+		return i
+	}
+	since := moment(died)
+	for _, tc := range []struct {
+		name   string
+		change func(*adminapi.Item)
+		want   string
+	}{
+		{"exhausted", func(*adminapi.Item) {}, "E version 3 of a (o, L) failed 3 attempts, last at T (Internal: no), and is a dead letter since " + since + ". It waits for an operator."},
+		{"a contract broken", func(i *adminapi.Item) {
+			i.Reason, i.Errors = contracts.ContractViolation, []adminapi.Attempt{{Code: "CONTRACT_VIOLATION", Message: "x is missing"}}
+		}, "E version 3 of a (o, L) breaks its contract and was never attempted, last at the check (CONTRACT_VIOLATION: x is missing), and is a dead letter since " + since + ". It waits for an operator."},
+		{"blocked", func(i *adminapi.Item) { i.State, i.Errors = contracts.DeadBlocked, nil }, "E version 3 of a (o, L) failed 3 attempts, and is a dead letter since " + since + ". Its account is frozen, and nobody has authorized its replay."},
+		{"replaying", func(i *adminapi.Item) { i.Replaying, i.Errors = &adminapi.Request{By: "bob"}, nil }, "E version 3 of a (o, L) failed 3 attempts, and is a dead letter since " + since + ". It is being replayed for bob."},
+		{"discarded", func(i *adminapi.Item) { i.State, i.Errors = contracts.DeadDiscarded, nil }, "E version 3 of a (o, L) failed 3 attempts, and is a dead letter since " + since + ". It was given up."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, story(item(tc.change))); diff != "" {
+				t.Errorf("story (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestShellQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "''", "e:a-1:2": "e:a-1:2", "a b": "'a b'", "a'b": `'a'\''b'`, "$(rm)": "'$(rm)'", "a%2Fb": "a%2Fb", "é": "'é'",
+	} {
+		if got := shellQuote(in); got != want {
+			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestCleanTakesOutControlSequences(t *testing.T) {
+	if got, want := clean("a\x1b[31mb\nc\td\u202Ee"), "a\uFFFD[31mb c d\uFFFDe"; got != want {
+		t.Errorf("clean = %q, want %q", got, want)
+	}
+}
+
+func TestServeRefusesDevTokensOnTheNetwork(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		env  map[string]string
+		want string
+	}{
+		{"all addresses", map[string]string{"AUTH_MODE": "dev"}, "not loopback"},
+		{"an address of the network", map[string]string{"AUTH_MODE": "dev", "HOST": "10.1.2.3"}, "not loopback"},
+		{"a name", map[string]string{"AUTH_MODE": "dev", "HOST": "relay.internal"}, "not loopback"},
+		{"oidc without an audience", map[string]string{"AUTH_MODE": "oidc"}, "needs an audience"},
+		{"iap without roles", map[string]string{"AUTH_MODE": "iap", "AUTH_AUDIENCE": "/projects/1/x"}, "needs a roles file"},
+		{"an unknown mode", map[string]string{"AUTH_MODE": "none"}, "--auth-mode"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.env["GOOGLE_CLOUD_PROJECT"] = "p"
+			got := runProgram(t, tc.env, "", "serve", "--port", "0")
+			if got.code != exitUsage || !strings.Contains(got.stderr, tc.want) {
+				t.Errorf("exit code %d, stderr %q; want %d and %q", got.code, got.stderr, exitUsage, tc.want)
+			}
+		})
+	}
+}

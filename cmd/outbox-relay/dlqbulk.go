@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"outboxrelay/cmd/outbox-relay/adminapi"
+)
+
+type dlqBulkCmd struct {
+	filterFlags
+	Rate     float64 `placeholder:"N" help:"Replays a second at most; the default is the catalog's. It begins with a few and a tenth of it."`
+	Reason   string  `short:"r" placeholder:"TEXT" help:"Why; it is recorded with every replay. Required unless --dry-run."`
+	DryRun   bool    `help:"Only tell what would be replayed."`
+	Yes      bool    `short:"y" help:"Do not ask."`
+	NoFollow bool    `help:"Do not wait for the end."`
+	apiFlags
+}
+
+// Validate names flags that do not fit together.
+func (c *dlqBulkCmd) Validate() error {
+	switch {
+	case c.Rate < 0:
+		return fmt.Errorf("--rate is %v, want more than 0", c.Rate)
+	case !c.DryRun && strings.TrimSpace(c.Reason) == "":
+		return errors.New("--reason is required, unless it is a --dry-run")
+	}
+	return nil
+}
+
+// Help is the long text of dlq bulk --help.
+func (c *dlqBulkCmd) Help() string {
+	return `The selection is pinned when the bulk replay is made: what dies later is not part of it. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
+
+It tells what it would take and asks; without a terminal it needs --yes. Then it follows to the end. Ctrl-C ends the following alone: the bulk replay goes on, and dlq cancel stops it.` + dlqExits
+}
+
+// Run replays a selection.
+func (c *dlqBulkCmd) Run(ctx context.Context, p process) error {
+	if !c.DryRun && !c.Yes && !isTerminalInput(p.stdin) {
+		return usageError("nobody can be asked, as standard input is no terminal: look with --dry-run, then give --yes")
+	}
+	return c.ask(p, func(d *desk) error {
+		request := adminapi.BulkRequest{Filter: c.filter(), DryRun: true, RatePerSecond: c.Rate, Reason: c.Reason}
+		if c.DryRun {
+			return d.rehearse(ctx, request)
+		}
+		if !c.Yes {
+			agreed, err := d.confirm(ctx, request)
+			if err != nil || !agreed {
+				return err
+			}
+		}
+		request.DryRun = false
+		var bulk adminapi.Bulk
+		answer, err := d.Post(ctx, "/replays", request, &bulk)
+		if err != nil {
+			return err
+		}
+		if c.NoFollow {
+			if d.json {
+				return printJSON(d.stdout, answer)
+			}
+			fmt.Fprintf(d.stdout, "bulk replay %s of %s has begun\n", clean(bulk.ID), plural(bulk.Total, "dead letter"))
+			return nil
+		}
+		return d.follow(ctx, bulk.ID)
+	})
+}
+
+// rehearse prints what a bulk replay would take.
+func (d *desk) rehearse(ctx context.Context, request adminapi.BulkRequest) error {
+	var s adminapi.Selection
+	answer, err := d.Post(ctx, "/replays", request, &s)
+	if err != nil {
+		return err
+	}
+	if d.json {
+		return printJSON(d.stdout, answer)
+	}
+	t := newTable(d.stdout, "DEAD SINCE", "TIER", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
+	for _, i := range s.Items {
+		t.row(moment(i.DeadAt), string(i.Tier), i.Outbox+"/"+i.EventType,
+			i.AggregateID+" v"+strconv.FormatInt(i.AggregateVersion, 10), brief(lastError(i), 60), i.ID)
+	}
+	if err := d.endPage(t, len(s.Items), "dead letters to replay", ""); err != nil {
+		return err
+	}
+	tellSelection(d.stdout, s)
+	return nil
+}
+
+func tellSelection(w io.Writer, s adminapi.Selection) {
+	fmt.Fprintf(w, "%s would be replayed\n", plural(len(s.Items), "dead letter"))
+	for _, why := range slices.Sorted(maps.Keys(s.Refused)) {
+		fmt.Fprintf(w, "%d would not: %s\n", s.Refused[why], clean(why))
+	}
+}
+
+// confirm tells what a bulk replay would take and asks on the terminal.
+func (d *desk) confirm(ctx context.Context, request adminapi.BulkRequest) (bool, error) {
+	var s adminapi.Selection
+	if _, err := d.Post(ctx, "/replays", request, &s); err != nil {
+		return false, err
+	}
+	tellSelection(d.stderr, s)
+	if len(s.Items) == 0 {
+		return false, nil
+	}
+	fmt.Fprint(d.stderr, "Replay them? [y/N] ")
+	line, err := bufio.NewReader(d.stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read answer: %w", err)
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	if answer != "y" && answer != "yes" {
+		fmt.Fprintln(d.stderr, "nothing was replayed")
+		return false, nil
+	}
+	return true, nil
+}
+
+// isTerminalInput reports whether somebody can be asked on r.
+func isTerminalInput(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+type dlqBulksCmd struct {
+	pageFlags
+	apiFlags
+}
+
+// Run prints one page of bulk replays.
+func (c *dlqBulksCmd) Run(ctx context.Context, p process) error {
+	return c.ask(p, func(d *desk) error {
+		query := url.Values{}
+		c.add(query)
+		return show(ctx, d, "/replays", query, func(page adminapi.List[adminapi.Bulk]) error {
+			t := newTable(d.stdout, "BEGUN", "STATE", "BY", "TOTAL", "DELIVERED", "FAILED", "SKIPPED", "REASON", "ID")
+			for _, b := range page.Items {
+				t.row(moment(b.CreatedAt), string(b.State), b.By, strconv.Itoa(b.Total), strconv.Itoa(b.Delivered),
+					strconv.Itoa(b.Failed), strconv.Itoa(b.Skipped), brief(b.Reason, 60), b.ID)
+			}
+			return d.endPage(t, len(page.Items), "bulk replays", page.NextPageToken)
+		})
+	})
+}
+
+type dlqCancelCmd struct {
+	ID     string `arg:"" help:"ID of the bulk replay."`
+	Reason string `short:"r" required:"" placeholder:"TEXT" help:"Why; it is recorded."`
+	apiFlags
+}
+
+// Run cancels a bulk replay. What is in delivery ends by itself.
+func (c *dlqCancelCmd) Run(ctx context.Context, p process) error {
+	return c.ask(p, func(d *desk) error {
+		var bulk adminapi.Bulk
+		answer, err := d.Post(ctx, adminapi.Path("replays", c.ID, "cancel"), adminapi.Why{Reason: c.Reason}, &bulk)
+		if err != nil {
+			return err
+		}
+		if d.json {
+			return printJSON(d.stdout, answer)
+		}
+		fmt.Fprintf(d.stdout, "bulk replay %s is cancelled: %d of %d were delivered, %d are in delivery\n", clean(bulk.ID), bulk.Delivered, bulk.Total, bulk.Replaying)
+		return nil
+	})
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/contracts"
+)
+
+// reasonFlag is why somebody decides. It stands in the audit.
+type reasonFlag struct {
+	Reason string `short:"r" required:"" placeholder:"TEXT" help:"Why; it is recorded with the decision."`
+}
+
+func (f reasonFlag) body() adminapi.Why { return adminapi.Why{Reason: f.Reason} }
+
+type dlqReplayCmd struct {
+	ID   string `arg:"" help:"ID of the dead letter."`
+	Wait bool   `help:"Wait until the replay has ended; exit code 8 if it failed."`
+	reasonFlag
+	apiFlags
+}
+
+// Run asks for a replay, and waits for its end if that is wanted.
+func (c *dlqReplayCmd) Run(ctx context.Context, p process) error {
+	return c.ask(p, func(d *desk) error {
+		answer, decided, err := d.decide(ctx, c.ID, "replay", c.reasonFlag)
+		if err != nil {
+			return err
+		}
+		if d.json && !c.Wait {
+			return printJSON(d.stdout, answer)
+		}
+		if !d.json {
+			fmt.Fprintf(d.stdout, "replay of %s asked for", clean(c.ID))
+			if len(decided.Item.PendingTargets) > 0 {
+				fmt.Fprintf(d.stdout, ": it goes to %s", clean(joined(decided.Item.PendingTargets)))
+			}
+			fmt.Fprintln(d.stdout)
+			if decided.Order != nil && decided.Order.Message != "" {
+				fmt.Fprintln(d.stdout, clean(decided.Order.Message))
+			}
+		}
+		if !c.Wait {
+			return nil
+		}
+		return d.await(ctx, c.ID)
+	})
+}
+
+// lookAgain is the pace at which something that is under way is looked at.
+const lookAgain = 500 * time.Millisecond
+
+// await waits until no replay of the item is under way, and tells how the last
+// one ended.
+func (d *desk) await(ctx context.Context, id string) error {
+	for {
+		var i adminapi.Item
+		answer, err := d.Get(ctx, adminapi.Path("dlq", id), nil, &i)
+		if err != nil {
+			return err
+		}
+		if i.Replaying != nil {
+			if !wait(ctx, lookAgain) {
+				return errors.New("interrupted; the replay goes on")
+			}
+			continue
+		}
+		if d.json {
+			if err := printJSON(d.stdout, answer); err != nil {
+				return err
+			}
+		}
+		if i.State != contracts.DeadReplayed {
+			return &exitError{exitNotAll, fmt.Errorf("the replay failed: %s", clean(lastError(i)))}
+		}
+		if !d.json {
+			fmt.Fprintln(d.stdout, "delivered")
+		}
+		return nil
+	}
+}
+
+// decide posts one decision about a dead letter.
+func (d *desk) decide(ctx context.Context, id, action string, why reasonFlag) (json.RawMessage, adminapi.Decided, error) {
+	var decided adminapi.Decided
+	answer, err := d.Post(ctx, adminapi.Path("dlq", id, action), why.body(), &decided)
+	return answer, decided, err
+}
+
+// decideAndTell is decide for a command that has nothing more to do.
+func (f *apiFlags) decideAndTell(ctx context.Context, p process, id, action string, why reasonFlag, told string) error {
+	return f.ask(p, func(d *desk) error {
+		answer, decided, err := d.decide(ctx, id, action, why)
+		if err != nil {
+			return err
+		}
+		if d.json {
+			return printJSON(d.stdout, answer)
+		}
+		fmt.Fprintf(d.stdout, "%s %s; it is %s now\n", clean(id), told, clean(string(decided.Item.State)))
+		return nil
+	})
+}
+
+type dlqDiscardCmd struct {
+	ID string `arg:"" help:"ID of the dead letter."`
+	reasonFlag
+	apiFlags
+}
+
+// Run discards.
+func (c *dlqDiscardCmd) Run(ctx context.Context, p process) error {
+	return c.decideAndTell(ctx, p, c.ID, "discard", c.reasonFlag, "is given up")
+}
+
+type dlqAuthorizeCmd struct {
+	ID string `arg:"" help:"ID of the dead letter."`
+	reasonFlag
+	apiFlags
+}
+
+// Run authorizes.
+func (c *dlqAuthorizeCmd) Run(ctx context.Context, p process) error {
+	return c.decideAndTell(ctx, p, c.ID, "authorize", c.reasonFlag, "may be replayed")
+}
+
+type dlqNoteCmd struct {
+	ID string `arg:"" help:"ID of the dead letter."`
+	reasonFlag
+	apiFlags
+}
+
+// Run writes a note.
+func (c *dlqNoteCmd) Run(ctx context.Context, p process) error {
+	return c.decideAndTell(ctx, p, c.ID, "notes", c.reasonFlag, "has a note")
+}
+
+type dlqReleaseCmd struct {
+	Aggregate string `arg:"" help:"ID of the frozen aggregate."`
+	reasonFlag
+	apiFlags
+}
+
+// Run releases a frozen aggregate.
+func (c *dlqReleaseCmd) Run(ctx context.Context, p process) error {
+	return c.ask(p, func(d *desk) error {
+		var released adminapi.Released
+		answer, err := d.Post(ctx, adminapi.Path("freezes", c.Aggregate, "release"), c.body(), &released)
+		if err != nil {
+			return err
+		}
+		if d.json {
+			return printJSON(d.stdout, answer)
+		}
+		fmt.Fprintf(d.stdout, "%s is being released: what was held goes on in order\n", clean(c.Aggregate))
+		for _, i := range released.Open {
+			fmt.Fprintf(d.stdout, "it overtakes the dead letter %s, which is %s\n", clean(i.ID), clean(string(i.State)))
+		}
+		return nil
+	})
+}
