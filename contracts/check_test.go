@@ -202,7 +202,7 @@ func TestCheckBoundsTheFaultsOfAPayload(t *testing.T) {
 			change := map[string]any{"eventType": "RoleChanged", "payload": map[string]any{"roles": items}}
 			rec, faults := DecodeRecord("accOutbox", "doc", changed(soundFields(t), change))
 			got := defaultCatalog(t).Check(rec, faults).Faults
-			if len(got) != maxPayloadFaults+1 || got[maxPayloadFaults].String() != "payload has 150 more faults" {
+			if len(got) != maxFieldFaults+1 || got[maxFieldFaults].String() != "payload has 150 more faults" {
 				t.Errorf("%d faults, the last %q", len(got), got[len(got)-1])
 			}
 		})

@@ -124,34 +124,60 @@ func (d *decoder) object(field string) map[string]any {
 func (d *decoder) texts(field string) []string {
 	items, _ := as[[]any](d, field, relayWritten, "an array")
 	var out []string
+	faults := listFaults{field: field}
 	for i, item := range items {
 		s, ok := item.(string)
 		if !ok {
-			d.fault(string(jsonPath(field).index(i)), mistyped(item, "a string"))
+			faults.add(i, "", mistyped(item, "a string"))
 			continue
 		}
 		out = append(out, s)
 	}
+	d.faults = append(d.faults, faults.all()...)
 	return out
 }
 
 func (d *decoder) attemptErrors(field string) []AttemptError {
 	items, _ := as[[]any](d, field, relayWritten, "an array")
 	var out []AttemptError
+	faults := listFaults{field: field}
 	for i, item := range items {
-		at := string(jsonPath(field).index(i))
 		m, ok := item.(map[string]any)
 		if !ok {
-			d.fault(at, mistyped(item, "a map"))
+			faults.add(i, "", mistyped(item, "a map"))
 			continue
 		}
-		e, faults := decodeAttemptError(m)
-		for _, f := range faults {
-			d.fault(at+"."+f.Field, f.Problem)
+		e, inside := decodeAttemptError(m)
+		for _, f := range inside {
+			faults.add(i, "."+f.Field, f.Problem)
 		}
 		out = append(out, e)
 	}
+	d.faults = append(d.faults, faults.all()...)
 	return out
+}
+
+// listFaults collects the faults of a list's elements.
+type listFaults struct {
+	field string
+	named Faults
+	more  int // beyond maxFieldFaults
+}
+
+// add notes a fault of element i; below is where in it, "" for all of it.
+func (l *listFaults) add(i int, below, problem string) {
+	if len(l.named) >= maxFieldFaults {
+		l.more++
+		return
+	}
+	l.named = append(l.named, Fault{string(jsonPath(l.field).index(i)) + below, problem})
+}
+
+func (l *listFaults) all() Faults {
+	if l.more == 0 {
+		return l.named
+	}
+	return append(l.named, moreFaults(l.field, l.more))
 }
 
 // mistyped says what v is in Firestore's words, and what it should be.

@@ -3,6 +3,7 @@ package contracts
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,4 +227,16 @@ func FuzzDecodeRecord(f *testing.F) {
 			t.Errorf("got  %s\nwant %s", checked.Data, want)
 		}
 	})
+}
+
+func TestDecodeRecordBoundsTheFaultsOfAList(t *testing.T) {
+	for _, field := range []string{FieldDeliveredTargets, FieldAttemptErrors} {
+		t.Run(field, func(t *testing.T) {
+			_, faults := DecodeRecord("wsOutbox", "id", map[string]any{field: slices.Repeat([]any{int64(1)}, 250)})
+			got := slices.DeleteFunc(faults, func(f Fault) bool { return !strings.HasPrefix(f.Field, field) })
+			if len(got) != maxFieldFaults+1 || got[maxFieldFaults].String() != field+" has 150 more faults" {
+				t.Errorf("got %d faults, the last %v; want 100 and one that counts 150 more", len(got), got[len(got)-1])
+			}
+		})
+	}
 }

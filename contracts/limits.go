@@ -15,9 +15,10 @@ const (
 // against payloads given as JSON.
 const MaxPayloadDepth = 20
 
-// maxPayloadFaults bounds the faults named for one payload, so that they fit
-// a dead letter. One more says how many there were beyond it.
-const maxPayloadFaults = 100
+// maxFieldFaults bounds the faults named for what is inside of one field, a
+// payload or a list, so that they fit a dead letter. One more says how many
+// there were beyond it.
+const maxFieldFaults = 100
 
 // quoteLimit bounds the bytes of a record's value that a fault repeats.
 const quoteLimit = 100

@@ -177,6 +177,10 @@ func (p *catalogParser) parseReplay(top *section) {
 	p.cat.Replay.RatePerSecond = s.number("ratePerSecond", p.cat.Replay.RatePerSecond, 0.001, 100_000)
 	if n := s.get("delays"); n != nil {
 		p.cat.Replay.Delays = nil
+		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+			// Without a time their dead letters would stand as scheduled for ever.
+			s.r.fault(n, "name one delay or more; give tier REVIEW_REQUIRED to the event types that must not be replayed by themselves", "%s: delays is empty", s.where)
+		}
 		for _, item := range s.list("delays", n) {
 			p.cat.Replay.Delays = append(p.cat.Replay.Delays, s.durationOf("delays", item, 0))
 		}

@@ -65,6 +65,9 @@ func TestCatalogFaults(t *testing.T) {
 			"8: replay: delays is not a duration; write it like 500ms, 2s or 168h",
 		}},
 		{"delays no list", sound + "replay: {delays: 5s}\n", []string{"8: replay: delays is text, want a list; write it as - items or [a, b]"}},
+		{"no delays", sound + "replay: {delays: []}\n", []string{
+			"8: replay: delays is empty; name one delay or more; give tier REVIEW_REQUIRED to the event types that must not be replayed by themselves",
+		}},
 		{"target without topic", "targets:\n  T: {kind: pubsub}\n" + box(soundEvent), []string{`2: target T: key "topic" is missing; add it`}},
 		{"target without kind", "targets:\n  T: {topic: the-topic}\n" + box(soundEvent), []string{`2: target T: key "kind" is missing; add it`}},
 		{"unknown kind", "targets:\n  T: {kind: kafka, topic: the-topic}\n" + box(soundEvent), []string{`2: target T: kind "kafka" is unknown; use pubsub or handler`}},
@@ -218,7 +221,7 @@ func TestCatalogDefaultsAreThoseOfTheDefaultFile(t *testing.T) {
 }
 
 func TestCatalogOverridesOneKey(t *testing.T) {
-	text := "lanes: {BACKGROUND_LANE: {workers: 3}}\nretry: {max: 20s}\nreplay: {delays: []}\n" + soundTargets + box(event("version: any"))
+	text := "lanes: {BACKGROUND_LANE: {workers: 3}}\nretry: {max: 20s}\nreplay: {delays: [1m]}\n" + soundTargets + box(event("version: any"))
 	got, err := ParseCatalog("c.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -228,8 +231,8 @@ func TestCatalogOverridesOneKey(t *testing.T) {
 	if diff := cmp.Diff(want, got.Lanes[BackgroundLane]); diff != "" {
 		t.Error(diff)
 	}
-	if len(got.Replay.Delays) != 0 || got.Replay.RatePerSecond != defaultReplay().RatePerSecond {
-		t.Errorf("replay is %+v, want no delays and the default rate", got.Replay)
+	if len(got.Replay.Delays) != 1 || got.Replay.RatePerSecond != defaultReplay().RatePerSecond {
+		t.Errorf("replay is %+v, want one delay and the default rate", got.Replay)
 	}
 	if got.Retry.MaxAttempts != 3 || got.Retry.Max.Seconds() != 20 {
 		t.Errorf("retry is %+v", got.Retry)

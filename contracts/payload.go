@@ -11,7 +11,7 @@ import (
 // payloadScan looks for what JSON cannot carry.
 type payloadScan struct {
 	faults  Faults
-	more    int    // faults beyond maxPayloadFaults
+	more    int    // faults beyond maxFieldFaults
 	steps   []step // where the walk stands, below payload
 	foreign bool   // some value is a timestamp or bytes, which only Firestore has
 	size    int    // bytes of the payload as JSON, roughly
@@ -28,15 +28,15 @@ func scanPayload(payload map[string]any) *payloadScan {
 	s := &payloadScan{steps: make([]step, 0, 8)}
 	s.walkMap(payload)
 	if s.more > 0 {
-		s.faults = append(s.faults, moreFaults(s.more))
+		s.faults = append(s.faults, moreFaults(FieldPayload, s.more))
 	}
 	return s
 }
 
-func moreFaults(n int) Fault { return Fault{FieldPayload, fmt.Sprintf("has %d more faults", n)} }
+func moreFaults(field string, n int) Fault { return Fault{field, fmt.Sprintf("has %d more faults", n)} }
 
 func (s *payloadScan) fault(problem string) {
-	if len(s.faults) >= maxPayloadFaults {
+	if len(s.faults) >= maxFieldFaults {
 		s.more++
 		return
 	}

@@ -75,3 +75,13 @@ const (
 	// dead letter after a restart still tells all of them.
 	FieldAttemptErrors = "attemptErrors"
 )
+
+// RecordFields lists the fields that the contract names: all but what the relay
+// or a producer keeps beside them.
+func RecordFields() []string {
+	return []string{
+		FieldEventID, FieldEventType, FieldEventVersion, FieldAggregateType, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey,
+		FieldTraceID, FieldTraceparent, FieldProducer, FieldLane, FieldTier, FieldOccurredAt, FieldCreatedAt, FieldPayload, FieldStatus,
+		FieldAttempts, FieldLastError, FieldNextAttemptAt, FieldDeliveredTargets, FieldDeliveredAt, FieldExpireAt,
+	}
+}

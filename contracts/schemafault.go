@@ -26,8 +26,8 @@ func schemaFaults(schema *jsonschema.Schema, payload any) Faults {
 	collectViolations(invalid, payload, &out)
 	slices.SortFunc(out, func(a, b Fault) int { return strings.Compare(a.String(), b.String()) })
 	out = slices.Compact(out)
-	if more := len(out) - maxPayloadFaults; more > 0 {
-		out = append(out[:maxPayloadFaults], moreFaults(more))
+	if more := len(out) - maxFieldFaults; more > 0 {
+		out = append(out[:maxFieldFaults], moreFaults(FieldPayload, more))
 	}
 	return out
 }

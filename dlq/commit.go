@@ -15,11 +15,21 @@ const (
 	// maxUnknown: commits in a row of which nothing is known. The client already
 	// sent each of them again for as long as that made sense.
 	maxUnknown = 4
+	// maxAborted: commits that lost to others before they were judged.
+	maxAborted = 20
+	// abortedPause and abortedPauseMax bound the pause after such a one, which
+	// doubles: who holds what it wants has to come to an end first.
+	abortedPause    = 50 * time.Millisecond
+	abortedPauseMax = time.Second
 )
 
 // codeInvalidArgument is the code of writes that can never be applied, as those
 // of a document that would grow too large.
 const codeInvalidArgument = "InvalidArgument"
+
+// codeAborted is the code of writes that were not applied because others were
+// under way.
+const codeAborted = "Aborted"
 
 // change is one conditional change. It reads what stands there and judges it:
 // the writes to commit, none when the change stands already, or why not. It is
@@ -30,7 +40,7 @@ type change func(ctx context.Context) ([]Write, error)
 // commit carries out a change and returns the time of its commit; zero when it
 // stood already.
 func (q *Queue) commit(ctx context.Context, c change) (time.Time, error) {
-	unknown := 0
+	unknown, aborted := 0, 0
 	for n := range maxJudgements {
 		writes, err := c(ctx)
 		if err != nil || len(writes) == 0 {
@@ -40,18 +50,24 @@ func (q *Queue) commit(ctx context.Context, c change) (time.Time, error) {
 		if err == nil {
 			return at, nil
 		}
+		limit := time.Duration(min(n+1, 40)) * 5 * time.Millisecond
 		refused, _ := errors.AsType[CommitError](err)
 		switch {
 		case refused != nil && refused.Refused() && refused.Code() == codeInvalidArgument:
 			return time.Time{}, err
 		case refused != nil && refused.Refused():
-			unknown = 0
+			unknown, aborted = 0, 0
+		case refused != nil && refused.Code() == codeAborted:
+			if aborted++; aborted >= maxAborted {
+				return time.Time{}, err
+			}
+			limit = min(abortedPause<<min(aborted-1, 10), abortedPauseMax)
 		default:
 			if unknown++; unknown >= maxUnknown {
 				return time.Time{}, err
 			}
 		}
-		if err := pause(ctx, time.Duration(min(n+1, 40))*5*time.Millisecond); err != nil {
+		if err := pause(ctx, limit); err != nil {
 			return time.Time{}, err
 		}
 	}

@@ -119,7 +119,12 @@ func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
 	if needs := leastRole(item.Tier, d.Action); d.Actor.Role < max(needs, Operator) {
 		return Transition{}, forbidden(d.Actor, max(needs, Operator), fmt.Sprintf("to %s a dead letter of %s", d.Action, item.Tier))
 	}
-	row, ok := Next(item.Place(), d.Action)
+	orphan := j.queue.catalog.Outbox(item.Outbox) == nil
+	next := Next
+	if orphan {
+		next = NextOrphan
+	}
+	row, ok := next(item.Place(), d.Action)
 	switch {
 	case !ok:
 		return Transition{}, unfit(item, d.Action)
@@ -127,6 +132,8 @@ func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
 		return Transition{}, forbidden(d.Actor, row.By, fmt.Sprintf("to %s it while it is %s", d.Action, item.State))
 	case d.Action != Replay:
 		return row, nil
+	case orphan:
+		return Transition{}, orphaned(item)
 	}
 	if err := j.queue.mayReplay(item, d); err != nil {
 		return Transition{}, err
@@ -183,8 +190,8 @@ func (j *judgement) apply(item *Item, row Transition) map[string]any {
 		after.NextReplayAt = d.At
 		changed = append(changed, contracts.DeadFieldReplaying, contracts.DeadFieldNextReplayAt)
 	case Discard:
-		after.NextReplayAt = time.Time{}
-		changed = append(changed, contracts.DeadFieldState, contracts.DeadFieldOpen, contracts.DeadFieldNextReplayAt)
+		after.NextReplayAt, after.Replaying = time.Time{}, nil
+		changed = append(changed, contracts.DeadFieldState, contracts.DeadFieldOpen, contracts.DeadFieldNextReplayAt, contracts.DeadFieldReplaying)
 	case Authorize:
 		after.AuthorizedBy = d.By
 		changed = append(changed, contracts.DeadFieldState, contracts.DeadFieldAuthorizedBy)

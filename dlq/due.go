@@ -46,7 +46,7 @@ func (x *executor) parts() []func(context.Context) error {
 	}
 	for some := range slices.Chunk(outboxes, maxIn) {
 		parts = append(parts, func(ctx context.Context) error {
-			return wakeOn(ctx, x.queue.store, dueQuery(x.tier, some, watched), x.wake, x.cfg)
+			return wakeOn(ctx, x.queue.store, dueQuery(x.tier, some, watched, hasTime()), x.wake, x.cfg)
 		})
 	}
 	return parts
@@ -66,8 +66,15 @@ func (x *executor) run(ctx context.Context) error {
 const (
 	// gap is the least time between two looks: many bells are one.
 	gap = 50 * time.Millisecond
-	// maxDue bounds the dead letters that one look reads, with their records.
+	// maxDue bounds the dead letters that one look reads.
 	maxDue = 1000
+	// fullLook is how often a look goes through all that is due. Those between
+	// begin where the one before ended: what is being replayed stays due until it
+	// has ended, and each look would read it again.
+	fullLook = 2 * time.Second
+	// overlap is how far such a look goes back: requests that are made at the
+	// same time are not written in the order of their times.
+	overlap = 250 * time.Millisecond
 	// putOffAtOnce is how many are put off when a look is full of such as cannot be replayed now.
 	putOffAtOnce = 100
 )
@@ -83,6 +90,9 @@ type duty struct {
 	room   map[contracts.Lane]int // slots taken
 	ended  chan worked
 	looked time.Time // the last look
+	full   time.Time // the last look at all that is due
+	fullAt time.Time // the same, by the queue's clock
+	seen   time.Time // the time of the last dead letter that a look showed
 	left   int       // due ones of it for which there was no room
 	more   bool      // it left something, or did not show all
 }
@@ -118,7 +128,7 @@ func (d *duty) await(ctx context.Context, then time.Time) {
 		case <-timer.C:
 			return
 		case <-d.bell:
-			d.parked.rung()
+			d.parked.rung(d.queue.now())
 			sooner(gap)
 		case <-d.wake:
 			sooner(gap)
@@ -139,7 +149,8 @@ func (d *duty) look(ctx context.Context) time.Duration {
 	held, freed := d.parked.look(now)
 	limit := min(len(d.taken)+held+d.left+d.cfg.Concurrency, maxDue)
 	c, cancel := context.WithTimeout(ctx, d.cfg.CallBound)
-	items, next, err := d.queue.Due(c, d.tier, d.lanes.Owned(), limit)
+	since := d.since(now)
+	items, next, err := d.queue.Due(c, d.tier, d.lanes.Owned(), since, limit)
 	cancel()
 	if err != nil {
 		if ctx.Err() == nil {
@@ -149,10 +160,20 @@ func (d *duty) look(ctx context.Context) time.Duration {
 		return d.delay.next()
 	}
 	d.delay.reset()
+	if since.IsZero() {
+		d.full, d.fullAt = d.looked, now
+	}
+	if len(items) > 0 {
+		d.seen = items[len(items)-1].NextReplayAt
+	}
 	idle := slices.DeleteFunc(slices.Clone(items), func(i *Item) bool { return d.taken[i.ID] || d.parked.holds(i.ID, now) })
 	started := d.start(ctx, linesOf(idle))
 	d.left = len(idle) - started
 	cut := len(items) == limit
+	if !since.IsZero() && cut && started == 0 {
+		d.seen = time.Time{} // look at all of it
+		return gap
+	}
 	d.more = cut || d.left > 0
 	switch {
 	case cut && started == 0 && limit < maxDue:
@@ -161,12 +182,24 @@ func (d *duty) look(ctx context.Context) time.Duration {
 		d.putOff(ctx, items, now)
 	}
 	wait := d.cfg.Poll
+	if !since.IsZero() {
+		wait = min(wait, fullLook)
+	}
 	for _, t := range []time.Time{next, freed} {
 		if t.After(now) {
 			wait = min(wait, t.Sub(now))
 		}
 	}
 	return max(wait, gap)
+}
+
+// since is where a look begins; zero: at the longest due. Once the pause of a
+// parked one has ended, and while there was no room for others, all are looked at.
+func (d *duty) since(now time.Time) time.Time {
+	if d.seen.IsZero() || d.left > 0 || d.parked.freed(d.fullAt, now) || d.looked.Sub(d.full) >= fullLook {
+		return time.Time{}
+	}
+	return d.seen.Add(-overlap)
 }
 
 // start hands lines to workers, each its own, while their lanes have room. It
@@ -205,7 +238,6 @@ func (d *duty) putOff(ctx context.Context, items []*Item, now time.Time) {
 func (d *duty) take(ctx context.Context, l *line, lane contracts.Lane, work func(context.Context, *line) map[string]fate) {
 	for _, i := range l.items {
 		d.taken[i.ID] = true
-		i.Record = nil // it may wait for long, and is read again
 	}
 	d.busy[l.key] = true
 	d.room[lane]++

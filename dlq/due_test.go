@@ -22,7 +22,7 @@ func TestParkingPausesForLongerEachTime(t *testing.T) {
 		got = append(got, first.Sub(noon))
 	}
 	var want []time.Duration
-	for _, seconds := range []int{1, 2, 4, 8, 16, 30, 30} {
+	for _, seconds := range []int{1, 2, 4, 10, 20, 30, 30} {
 		want = append(want, time.Duration(seconds)*time.Second)
 	}
 	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
@@ -54,12 +54,54 @@ func TestBellEndsPauses(t *testing.T) {
 	for range 5 {
 		p.blocked("x", noon)
 	}
-	p.rung()
+	p.rung(noon)
 	if !p.holds("x", noon.Add(999*time.Millisecond)) {
 		t.Error("a bell ended a pause that had just begun")
 	}
 	if p.holds("x", noon.Add(time.Second)) {
 		t.Error("a bell did not end the pause")
+	}
+}
+
+func TestPausesEndTogether(t *testing.T) {
+	for _, c := range []struct {
+		tries int
+		want  []time.Duration // ends, of what is parked at each 1.1 s
+	}{
+		{1, []time.Duration{1, 3, 4, 5, 6, 7}},
+		{5, []time.Duration{20, 20, 20, 20, 25, 25}},
+	} {
+		p := newParking(time.Second, 30*time.Second)
+		var got []time.Duration
+		for n := range c.want {
+			now := noon.Add(time.Duration(n) * 1100 * time.Millisecond)
+			for range c.tries {
+				p.blocked("x", now)
+			}
+			got = append(got, p.cars["x"].until.Sub(noon)/time.Second)
+			p.gone("x")
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("after %d tries, seconds (-want +got):\n%s", c.tries, diff)
+		}
+	}
+}
+
+func TestParkingTellsWhatIsFreed(t *testing.T) {
+	p := newParking(time.Second, 30*time.Second)
+	for range 6 {
+		p.blocked("x", noon)
+	}
+	at := noon.Add(10 * time.Second)
+	if p.freed(noon, at) {
+		t.Error("freed in the middle of its pause")
+	}
+	p.rung(at) // long after its shortest pause
+	if !p.freed(at.Add(-time.Millisecond), at) {
+		t.Error("freed by a bell, and not told")
+	}
+	if p.freed(at, at.Add(time.Second)) {
+		t.Error("told twice")
 	}
 }
 
@@ -79,13 +121,14 @@ func TestTurn(t *testing.T) {
 		older Item
 		want  time.Duration // from now
 	}{
-		{"a moment after the older's time", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(time.Minute)}, time.Minute + time.Second},
+		{"a moment after the older's time", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(10 * time.Second)}, 11 * time.Second},
+		{"the older comes much later", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(30 * time.Minute)}, 30 * time.Second},
 		{"the older is due now", Item{DeadAt: noon}, Item{NextReplayAt: noon}, time.Second},
 		{"the older is late", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(-time.Minute)}, 15 * time.Second},
 		{"the older is very late", Item{DeadAt: noon}, Item{NextReplayAt: noon.Add(-time.Hour)}, 30 * time.Second},
 		{"the older waits for a person, lately", Item{DeadAt: noon}, Item{}, 5 * time.Second},
-		{"the older waits for a person, for a while", Item{DeadAt: noon.Add(-20 * time.Minute)}, Item{}, 5 * time.Minute},
-		{"the older waits for a person, for days", Item{DeadAt: noon.Add(-100 * time.Hour)}, Item{}, 10 * time.Minute},
+		{"the older waits for a person, for a while", Item{DeadAt: noon.Add(-time.Minute)}, Item{}, 15 * time.Second},
+		{"the older waits for a person, for days", Item{DeadAt: noon.Add(-100 * time.Hour)}, Item{}, 30 * time.Second},
 		{"somebody asked for the younger", Item{DeadAt: noon.Add(-100 * time.Hour), Replaying: &Request{}}, Item{}, 15 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {

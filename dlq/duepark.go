@@ -31,7 +31,33 @@ func (p *parking) blocked(id string, now time.Time) {
 		pause = min(p.least<<c.tries, p.most)
 	}
 	c.tries++
-	c.since, c.until = now, now.Add(pause)
+	c.since, c.until = now, p.onGrid(now.Add(pause), pause)
+}
+
+// onGrid moves the end of a pause to the next of the points at which pauses end
+// together: each end costs a look at all that is due. Long pauses have fewer.
+func (p *parking) onGrid(end time.Time, pause time.Duration) time.Time {
+	grid := p.least
+	if pause >= coarse*p.least {
+		grid *= coarse
+	}
+	if on := end.Truncate(grid); !on.Equal(end) {
+		return on.Add(grid)
+	}
+	return end
+}
+
+// coarse is how many of the shortest pauses lie between the ends of long ones.
+const coarse = 5
+
+// freed reports whether a pause ended after that time and until now.
+func (p *parking) freed(after, now time.Time) bool {
+	for _, c := range p.cars {
+		if c.until.After(after) && !c.until.After(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // gone forgets an item: it was not blocked this time.
@@ -46,9 +72,13 @@ func (p *parking) holds(id string, now time.Time) bool {
 // rung ends the pauses, because a target may be well again: those that have
 // lasted for the shortest pause at once, others then. Without that bound each of
 // many bells would try everything.
-func (p *parking) rung() {
+func (p *parking) rung(now time.Time) {
 	for _, c := range p.cars {
-		if soon := c.since.Add(p.least); soon.Before(c.until) {
+		soon := p.onGrid(c.since.Add(p.least), p.least)
+		if soon.Before(now) {
+			soon = now // which freed tells of
+		}
+		if soon.Before(c.until) {
 			c.until = soon
 		}
 	}

@@ -9,19 +9,20 @@ import (
 )
 
 // Progress notes which targets still miss the item's record, after a round of
-// its replay that an outage stopped: the others acknowledged and are left out of
-// the next. It is no end, and counts nothing. An item that was replayed, closed
+// its replay that an outage stopped: those that acknowledged are left out of the
+// next. It is no end, and counts nothing. An item that was replayed, closed
 // or buried anew meanwhile is left as it is.
-func (q *Queue) Progress(ctx context.Context, item *Item, missing []string) error {
+func (q *Queue) Progress(ctx context.Context, item *Item, round Round) error {
 	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
 		current, err := q.Item(ctx, item.ID)
 		if err != nil {
 			return nil, err
 		}
-		if !Open(current.State) || current.Replays != item.Replays || !current.DeadAt.Equal(item.DeadAt) || slices.Equal(current.PendingTargets, missing) {
+		pending := stillPending(current, round.Missing, round.Acked)
+		if !Open(current.State) || current.Replays != item.Replays || !current.DeadAt.Equal(item.DeadAt) || slices.Equal(current.PendingTargets, pending) {
 			return nil, nil
 		}
-		current.PendingTargets = missing
+		current.PendingTargets = pending
 		return []Write{{
 			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
 			Fields: current.only(contracts.DeadFieldPendingTargets),
@@ -31,4 +32,14 @@ func (q *Queue) Progress(ctx context.Context, item *Item, missing []string) erro
 		return fmt.Errorf("note progress of dead letter %s: %w", item.ID, err)
 	}
 	return nil
+}
+
+// stillPending is what lacks the item's record after some acknowledged it.
+// An item without pending targets means all of its route, which is what the
+// round set out for.
+func stillPending(item *Item, missing, acked []string) []string {
+	if len(item.PendingTargets) > 0 {
+		return without(item.PendingTargets, acked)
+	}
+	return without(missing, acked)
 }

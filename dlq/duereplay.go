@@ -35,8 +35,13 @@ func (x *executor) replay(ctx context.Context, listed *Item) fate {
 	if item == nil {
 		return f
 	}
-	if x.limiter != nil && item.Replaying == nil && x.limiter.Wait(ctx) != nil {
-		return fateUnknown // the stop
+	if x.limiter != nil && item.Replaying == nil {
+		if !x.reachable(item) {
+			return fateBlocked
+		}
+		if x.limiter.Wait(ctx) != nil {
+			return fateUnknown // the stop
+		}
 	}
 	round, err := x.lanes.Replay(ctx, item)
 	log := x.log.With(zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID))
@@ -48,11 +53,23 @@ func (x *executor) replay(ctx context.Context, listed *Item) fate {
 		return fateUnknown
 	case len(round.Failed) == 0 && len(round.Blocked) > 0:
 		if len(round.Acked) > 0 {
-			x.progress(ctx, item, round.Blocked, log)
+			x.progress(ctx, item, round, log)
 		}
 		return fateBlocked
 	}
-	return x.end(ctx, item, Result{Acked: round.Acked, Errors: round.Failed, At: x.queue.moment()}, log)
+	return x.end(ctx, item, Result{Acked: round.Acked, Errors: round.Failed, Missing: round.Missing, At: x.queue.moment()}, log)
+}
+
+// Reachability is what Lanes may tell besides, at no cost: whether a round of
+// the item's replay would deliver to any target now. Those that would not take
+// nothing of the rate of automatic replays, which others can use.
+type Reachability interface {
+	Reachable(item *Item) bool
+}
+
+func (x *executor) reachable(item *Item) bool {
+	r, ok := x.lanes.(Reachability)
+	return !ok || r.Reachable(item)
 }
 
 // fresh reads an item again and judges whether it is its turn. It returns nil,
@@ -100,12 +117,12 @@ func (x *executor) deferTo(ctx context.Context, item *Item, until time.Time) fat
 
 // progress notes what a round reached that an outage stopped. Where that fails,
 // those targets get the record once more.
-func (x *executor) progress(ctx context.Context, item *Item, missing []string, log *zap.Logger) {
+func (x *executor) progress(ctx context.Context, item *Item, round Round, log *zap.Logger) {
 	ctx, stop := lingering(ctx, x.cfg.Grace)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, x.cfg.CallBound)
 	defer cancel()
-	if err := x.queue.Progress(ctx, item, missing); err != nil && refusal(err) == nil {
+	if err := x.queue.Progress(ctx, item, round); err != nil && refusal(err) == nil {
 		log.Warn("note progress of a replay", zap.Error(err))
 	}
 }

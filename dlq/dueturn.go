@@ -9,16 +9,20 @@ import (
 // turn is when a dead letter may try again whose older one comes first: a
 // moment after the older's own time. An older one that is late, or waits for a
 // person, has none that anybody knows: then the wait grows with the time waited
-// so far, so that what waits for days is not looked at each second.
+// so far, so that what waits for days is not looked at each second. It is never
+// long, as people may end the older one at any time.
 func turn(now time.Time, item, older *Item) time.Time {
-	const moment = time.Second
+	const (
+		moment = time.Second
+		long   = 30 * time.Second
+	)
 	switch {
 	case older.NextReplayAt.After(now):
-		return older.NextReplayAt.Add(moment)
+		return now.Add(min(older.NextReplayAt.Sub(now)+moment, long))
 	case !older.NextReplayAt.IsZero():
-		return now.Add(min(max(now.Sub(older.NextReplayAt)/4, moment), 30*time.Second))
+		return now.Add(min(max(now.Sub(older.NextReplayAt)/4, moment), long))
 	}
-	most := 10 * time.Minute
+	most := long
 	if item.Replaying != nil { // somebody looks on
 		most = 15 * time.Second
 	}

@@ -18,7 +18,10 @@ import (
 type Result struct {
 	Acked  []string                 // targets that acknowledged
 	Errors []contracts.AttemptError // of the others; empty: delivered
-	At     time.Time                // zero: now
+	// Missing is all that the replay set out for. It counts for an item without
+	// pending targets, which may lack any of its route.
+	Missing []string
+	At      time.Time // zero: now
 }
 
 // End notes how a replay of the item, as it was read before the replay, ended.
@@ -119,7 +122,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 	if asked := item.Replaying; asked != nil {
 		after.LastReplay.Request, after.LastReplay.Bulk, after.LastReplay.By = asked.ID, asked.Bulk, asked.By
 	}
-	after.PendingTargets = without(item.PendingTargets, r.Acked)
+	after.PendingTargets = stillPending(item, r.Missing, r.Acked)
 	if !e.slim {
 		after.Errors = bounded(item.Errors, r.Errors...)
 	}

@@ -30,6 +30,9 @@ func (i *Item) Fields() map[string]any {
 		contracts.DeadFieldDeadAt: i.DeadAt, contracts.DeadFieldReplays: i.Replays, contracts.DeadFieldNextReplayAt: nil,
 		contracts.DeadFieldDecisions: decisionList(i.Decisions), contracts.DeadFieldGroup: i.Group,
 	}
+	if i.Versionless {
+		f[contracts.FieldAggregateVersion] = nil // which no query for older or younger ones finds
+	}
 	if !i.NextReplayAt.IsZero() {
 		f[contracts.DeadFieldNextReplayAt] = i.NextReplayAt
 	}
@@ -114,6 +117,8 @@ func DecodeItem(d Doc) *Item {
 		NextReplayAt: f.time(contracts.DeadFieldNextReplayAt), Group: f.text(contracts.DeadFieldGroup),
 		AuthorizedBy: f.text(contracts.DeadFieldAuthorizedBy),
 	}
+	version, ok := f[contracts.FieldAggregateVersion]
+	i.Versionless = ok && version == nil
 	for _, e := range f.objects(contracts.DeadFieldErrors) {
 		i.Errors = append(i.Errors, contracts.AttemptError{
 			At: e.time(contracts.AttemptFieldTime), Attempt: int(e.integer(contracts.AttemptFieldAttempt)), Target: e.text(contracts.AttemptFieldTarget),

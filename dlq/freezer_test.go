@@ -275,6 +275,27 @@ func TestDeathDuringAReleaseFreezesAgain(t *testing.T) {
 	}
 }
 
+// TestDeathKeepsWhatItHolds: a release that is under way does not turn back what
+// is held since its aggregate died again.
+func TestDeathKeepsWhatItHolds(t *testing.T) {
+	f := setup(t)
+	f.die("accOutbox", "RoleChanged", "acc-1", 1)
+	f.hold("wsOutbox", "TaskDone", "acc-1", 3)
+	f.release("acc-1")
+	died := make(chan struct{})
+	f.meddle(func(w dlq.Write) bool { return w.Collection == "wsOutbox" }, func() {
+		f.die("accOutbox", "RoleChanged", "acc-1", 2)
+		close(died)
+	})
+	<-died
+	if n := f.settles("the release ends", func() int { return int(f.having("acc-1", contracts.Held)) }); n != 3 || !f.frozen("acc-1") {
+		t.Errorf("%d held, frozen %t; want 3, true", n, f.frozen("acc-1"))
+	}
+	if n := f.releases("acc-1"); n != 0 {
+		t.Errorf("%d audit entries of a release's end, want none", n)
+	}
+}
+
 func TestRecordChangedUnderneathIsReadAgain(t *testing.T) {
 	f := setup(t)
 	f.die("accOutbox", "RoleChanged", "acc-1", 1)

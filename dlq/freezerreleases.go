@@ -96,8 +96,11 @@ func (r *releaser) releaseAll(ctx context.Context) error {
 func (r *releaser) release(ctx context.Context, freeze *Freeze) error {
 	records := 0
 	for _, o := range r.queue.catalog.Outboxes {
-		n, err := r.turnBack(ctx, o.Name, freeze.AggregateID)
+		n, err := r.turnBack(ctx, o.Name, freeze)
 		records += n
+		if errors.Is(err, errOtherFreeze) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -112,16 +115,21 @@ func (r *releaser) release(ctx context.Context, freeze *Freeze) error {
 	return nil
 }
 
-// turnBack turns an aggregate's held records of one outbox back to pending,
-// and returns how many. A page of them that was changed underneath is read again.
-func (r *releaser) turnBack(ctx context.Context, outbox, aggregateID string) (turned int, err error) {
+// errOtherFreeze ends a release whose freeze is gone, or became another: its
+// aggregate died again.
+var errOtherFreeze = errors.New("the freeze is not the one that is released")
+
+// turnBack turns the held records of one outbox back to pending, and returns how
+// many. A page of them that was changed underneath is read again, as long as the
+// freeze stands.
+func (r *releaser) turnBack(ctx context.Context, outbox string, freeze *Freeze) (turned int, err error) {
 	query := Query{
 		Collection: outbox, Limit: heldPage, Select: []string{contracts.FieldStatus},
-		Where: []Where{{contracts.FieldAggregateID, "==", aggregateID}, {contracts.FieldStatus, "==", string(contracts.Held)}},
+		Where: []Where{{contracts.FieldAggregateID, "==", freeze.AggregateID}, {contracts.FieldStatus, "==", string(contracts.Held)}},
 	}
 	for refused := 0; ; {
 		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
-		n, err := r.turnPage(c, query)
+		n, err := r.turnPage(c, query, freeze)
 		cancel()
 		switch {
 		case err == nil && n == 0:
@@ -132,6 +140,9 @@ func (r *releaser) turnBack(ctx context.Context, outbox, aggregateID string) (tu
 			r.cfg.Metrics.released.Add(float64(n))
 		case isRefused(err) && refused < maxHeldRefusals:
 			refused++
+			if err := r.stands(ctx, freeze); err != nil {
+				return turned, err
+			}
 			if err := pause(ctx, time.Duration(refused)*20*time.Millisecond); err != nil {
 				return turned, err
 			}
@@ -141,19 +152,35 @@ func (r *releaser) turnBack(ctx context.Context, outbox, aggregateID string) (tu
 	}
 }
 
-func (r *releaser) turnPage(ctx context.Context, held Query) (int, error) {
+// stands fails with errOtherFreeze when the freeze is not any more as it was read.
+func (r *releaser) stands(ctx context.Context, freeze *Freeze) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	doc, err := r.queue.get(ctx, contracts.CollectionFrozen, FreezeID(freeze.AggregateID))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read freeze: %w", err)
+	case !doc.UpdateTime.Equal(freeze.UpdateTime):
+		return errOtherFreeze
+	}
+	return nil
+}
+
+// turnPage turns back one page, in a commit that holds only for the freeze as it
+// was read: what a later death had held stays so.
+func (r *releaser) turnPage(ctx context.Context, held Query, freeze *Freeze) (int, error) {
 	docs, err := r.queue.store.Query(ctx, held)
 	if err != nil || len(docs) == 0 {
 		return 0, err
 	}
-	writes := make([]Write, len(docs))
-	for n, d := range docs {
-		writes[n] = Write{
+	writes := make([]Write, 0, len(docs)+1)
+	for _, d := range docs {
+		writes = append(writes, Write{
 			Collection: held.Collection, ID: d.ID, Op: OpUpdate, IfUnchangedSince: d.UpdateTime,
 			Fields: map[string]any{contracts.FieldStatus: string(contracts.Pending)},
-		}
+		})
 	}
-	_, err = r.queue.store.Commit(ctx, writes)
+	_, err = r.queue.store.Commit(ctx, append(writes, freeze.Fence()))
 	return len(docs), err
 }
 

@@ -23,6 +23,7 @@ type Item struct {
 	IdempotencyKey   string
 	AggregateID      string
 	AggregateVersion int64
+	Versionless      bool // its record has no sound version, so that it has no place among the others of its aggregate
 	Lane             contracts.Lane
 	PendingTargets   []string
 	Errors           []contracts.AttemptError // of deliveries and of replays, the latest of them
@@ -68,6 +69,10 @@ type Decision struct {
 	At     time.Time
 	Reason string
 }
+
+// BoundErrors is what a dead letter keeps of a list of errors: how it began, and
+// the latest. The list itself stays as it is.
+func BoundErrors(errs []contracts.AttemptError) []contracts.AttemptError { return bounded(errs) }
 
 // Place returns where the item stands.
 func (i *Item) Place() Place { return Place{i.Tier, i.State, i.Replaying != nil} }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,8 +53,11 @@ func (q *Queue) LaneControls(ctx context.Context) (map[contracts.Lane]LaneContro
 }
 
 // SetLane pauses a lane of all instances, or resumes it. One that is already
-// so is refused.
+// so is refused, as a Conflict. The reason may be left out.
 func (q *Queue) SetLane(ctx context.Context, lane contracts.Lane, paused bool, a Actor, reason string) (*LaneControl, error) {
+	if strings.TrimSpace(reason) == "" {
+		reason = "none given"
+	}
 	reason, err := reasonOf(reason)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ type Transition struct {
 }
 
 // Transitions is the table of all that can happen to a dead letter. Nothing
-// else changes a state.
+// but OrphanTransitions changes a state otherwise.
 func Transitions() []Transition {
 	const (
 		safe, review, block = contracts.SafeAuto, contracts.ReviewRequired, contracts.SecurityBlock
@@ -74,23 +74,37 @@ func Transitions() []Transition {
 		{Place{block, authorized, true}, Delivered, Place{block, replayed, false}, NoRole},
 		{Place{block, authorized, true}, Failed, Place{block, authorized, false}, NoRole},
 	}
-	for _, p := range places(rows) {
+	for _, p := range places(append(rows, OrphanTransitions()...)) {
 		rows = append(rows, Transition{p, Note, p, Operator})
 	}
 	return rows
 }
 
-// table is Transitions by what looks it up.
-var table = func() map[Place]map[Action]Transition {
+// OrphanTransitions is what can happen besides to an orphan: a dead letter whose
+// outbox the catalog does not have. Nothing ever replays it, so also one that is
+// meant to be replayed by itself may be given up. A Replay that stands in
+// Transitions is refused to an orphan.
+func OrphanTransitions() []Transition {
+	scheduled, given := contracts.DeadScheduled, Place{contracts.SafeAuto, contracts.DeadDiscarded, false}
+	return []Transition{
+		{Place{contracts.SafeAuto, scheduled, false}, Discard, given, Operator},
+		{Place{contracts.SafeAuto, scheduled, true}, Discard, given, Operator},
+	}
+}
+
+// table is Transitions by what looks it up, orphans is OrphanTransitions.
+var table, orphans = tableOf(Transitions()), tableOf(OrphanTransitions())
+
+func tableOf(rows []Transition) map[Place]map[Action]Transition {
 	t := make(map[Place]map[Action]Transition)
-	for _, row := range Transitions() {
+	for _, row := range rows {
 		if t[row.From] == nil {
 			t[row.From] = make(map[Action]Transition)
 		}
 		t[row.From][row.Action] = row
 	}
 	return t
-}()
+}
 
 // places lists every place of rows once.
 func places(rows []Transition) []Place {
@@ -112,6 +126,14 @@ func places(rows []Transition) []Place {
 func Next(p Place, a Action) (row Transition, ok bool) {
 	row, ok = table[p][a]
 	return row, ok
+}
+
+// NextOrphan is Next for a dead letter whose outbox the catalog does not have.
+func NextOrphan(p Place, a Action) (row Transition, ok bool) {
+	if row, ok = orphans[p][a]; ok {
+		return row, true
+	}
+	return Next(p, a)
 }
 
 // Open reports whether a dead letter in that state still waits for somebody.

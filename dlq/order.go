@@ -68,8 +68,12 @@ func (q *Queue) inTurn(ctx context.Context, item *Item) error {
 
 // orderNote looks at what of the aggregate was delivered meanwhile.
 func (q *Queue) orderNote(ctx context.Context, item *Item) (*OrderNote, error) {
-	note := &OrderNote{}
-	if item.AggregateID != "" && q.catalog.Outbox(item.Outbox) != nil {
+	if item.AggregateID == "" {
+		return &OrderNote{Message: "it has no aggregate: there is no order to keep"}, nil
+	}
+	note, deleted := &OrderNote{}, false
+	if spec := q.catalog.Outbox(item.Outbox); spec != nil {
+		deleted = spec.OnDelivered == contracts.DeleteDelivered
 		docs, err := q.store.Query(ctx, deliveredQuery(item))
 		if err != nil {
 			return nil, fmt.Errorf("find later records of the aggregate: %w", err)
@@ -79,17 +83,21 @@ func (q *Queue) orderNote(ctx context.Context, item *Item) (*OrderNote, error) {
 				note.DeliveredSince++
 			}
 		}
-		note.AtLeast = len(docs) == maxDeliveredSince
+		note.AtLeast = len(docs) == maxDeliveredSince || deleted && note.DeliveredSince > 0
 	}
 	switch {
+	case note.DeliveredSince == 0 && deleted:
+		note.Message = "whether a later version of the aggregate was delivered is not known: delivered records of this outbox are removed"
+	case note.DeliveredSince == 0 && note.AtLeast:
+		note.Message = fmt.Sprintf("whether a later version of the aggregate was delivered is not known: it has more than %d delivered records", maxDeliveredSince-1)
+	case note.DeliveredSince == 0:
+		note.Message = "no later version of the aggregate is known to have been delivered: delivered records are kept for the retention only"
 	case note.AtLeast:
-		note.Message = fmt.Sprintf("at least %d later versions of the aggregate were delivered since: its targets see this one after them", note.DeliveredSince)
+		note.Message = fmt.Sprintf("at least %d of the later versions of the aggregate were delivered since: its targets see this one after them", note.DeliveredSince)
 	case note.DeliveredSince == 1:
 		note.Message = "one later version of the aggregate was delivered since: its targets see this one after it"
-	case note.DeliveredSince > 1:
-		note.Message = fmt.Sprintf("%d later versions of the aggregate were delivered since: its targets see this one after them", note.DeliveredSince)
 	default:
-		note.Message = "no later version of the aggregate was delivered: the order is kept"
+		note.Message = fmt.Sprintf("%d later versions of the aggregate were delivered since: its targets see this one after them", note.DeliveredSince)
 	}
 	return note, nil
 }

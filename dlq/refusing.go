@@ -52,6 +52,14 @@ func leastRole(tier contracts.Tier, a Action) Role {
 	return least
 }
 
+// orphaned refuses a replay that nobody would carry out.
+func orphaned(i *Item) *Refusal {
+	return &Refusal{
+		Kind: Conflict, Detail: fmt.Sprintf("the catalog does not have its outbox %s, so nothing would replay it", i.Outbox),
+		Hint: "put the outbox back into the catalog, or discard it",
+	}
+}
+
 // unfit says why an action does nothing to the item where it stands.
 func unfit(i *Item, a Action) *Refusal {
 	r := &Refusal{Kind: Conflict, Detail: fmt.Sprintf("cannot %s a dead letter that is %s under %s", a, i.State, i.Tier)}

@@ -14,12 +14,16 @@ import (
 const maxIn = 30
 
 // Due returns at most limit dead letters of a tier and of the given outboxes
-// that are to be replayed now, the longest due first, with their records, and
-// when the next one is: the time of the first that is not among them, which is
-// past when limit cut it off; zero: none.
-func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, limit int) (due []*Item, next time.Time, err error) {
+// that are to be replayed now and whose time is after since, the longest due
+// first, without their records, and when the next one is: the time of the first
+// that is not among them, which is past when limit cut it off; zero: none.
+func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, since time.Time, limit int) (due []*Item, next time.Time, err error) {
 	now := q.now()
-	docs, err := q.scheduled(ctx, tier, outboxes, "<=", now, limit+1)
+	if since.Before(anyTime) {
+		since = anyTime
+	}
+	docs, err := q.scheduled(ctx, tier, outboxes, limit+1, withoutRecord,
+		Where{contracts.DeadFieldNextReplayAt, ">", since}, Where{contracts.DeadFieldNextReplayAt, "<=", now})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
 	}
@@ -27,7 +31,7 @@ func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string,
 	if len(due) > limit {
 		return due[:limit], due[limit].NextReplayAt, nil
 	}
-	docs, err = q.scheduled(ctx, tier, outboxes, ">", now, 1, contracts.DeadFieldNextReplayAt)
+	docs, err = q.scheduled(ctx, tier, outboxes, 1, []string{contracts.DeadFieldNextReplayAt}, Where{contracts.DeadFieldNextReplayAt, ">", now})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("find next replay: %w", err)
 	}
@@ -37,13 +41,12 @@ func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string,
 	return due, next, nil
 }
 
-// scheduled finds what has a time for its replay on one side of at, the first
-// to come first.
-func (q *Queue) scheduled(ctx context.Context, tier contracts.Tier, outboxes []string, op string, at time.Time, limit int, fields ...string) ([]Doc, error) {
+// scheduled finds what has a time for its replay and meets the conditions, the
+// first to come first.
+func (q *Queue) scheduled(ctx context.Context, tier contracts.Tier, outboxes []string, limit int, fields []string, conditions ...Where) ([]Doc, error) {
 	var docs []Doc
 	for part := range slices.Chunk(outboxes, maxIn) {
-		query := dueQuery(tier, part, limit)
-		query.Where = append(query.Where, Where{contracts.DeadFieldNextReplayAt, op, at})
+		query := dueQuery(tier, part, limit, conditions...)
 		query.Select = fields
 		found, err := q.store.Query(ctx, query)
 		if err != nil {
@@ -55,19 +58,25 @@ func (q *Queue) scheduled(ctx context.Context, tier contracts.Tier, outboxes []s
 	return docs, nil
 }
 
-// dueQuery finds what has a time for its replay, the first to come first, in at
-// most 30 outboxes.
-func dueQuery(tier contracts.Tier, outboxes []string, limit int) Query {
+// dueQuery finds what meets the conditions on the time of its replay, the first
+// to come first, in at most 30 outboxes.
+func dueQuery(tier contracts.Tier, outboxes []string, limit int, conditions ...Where) Query {
 	return Query{
 		Collection: contracts.CollectionDeadLetters,
-		Where: []Where{
+		Where: append([]Where{
 			{contracts.DeadFieldTier, "==", string(tier)},
 			{contracts.DeadFieldOutbox, "in", outboxes},
-			{contracts.DeadFieldNextReplayAt, ">=", time.Unix(0, 0)}, // has a time: null is none
-		},
+		}, conditions...),
 		OrderBy: byDue.OrderBy, Limit: limit,
 	}
 }
+
+// hasTime is the condition of all that is to be replayed at some time: null is
+// none.
+func hasTime() Where { return Where{contracts.DeadFieldNextReplayAt, ">", anyTime} }
+
+// anyTime is before every time of a replay.
+var anyTime = time.Unix(0, 0)
 
 func nextReplay(d Doc) time.Time { return reading(d.Fields).time(contracts.DeadFieldNextReplayAt) }
 

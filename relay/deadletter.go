@@ -34,13 +34,14 @@ func (o *outbox) bury(e *entry, reason contracts.Reason, tier contracts.Tier) {
 		Outbox: r.Outbox, RecordPath: r.Path(),
 		EventID: r.EventID, EventType: r.EventType, TraceID: r.TraceID, IdempotencyKey: r.IdempotencyKey,
 		AggregateID: r.AggregateID, AggregateVersion: r.AggregateVersion, Lane: e.lane,
-		Errors: r.AttemptErrors, Attempts: r.Attempts, DeadAt: now,
+		Versionless: slices.ContainsFunc(e.faults, func(f contracts.Fault) bool { return f.Field == contracts.FieldAggregateVersion }),
+		Errors:      keptErrors(r.AttemptErrors), Attempts: r.Attempts, DeadAt: now,
 	}
 	if e.route != nil {
 		item.PendingTargets = e.missing()
 	}
 	if tier == contracts.SafeAuto && len(o.catalog.Replay.Delays) > 0 {
-		item.NextReplayAt = now.Add(o.catalog.Replay.Delays[0])
+		item.NextReplayAt = now.Add(jittered(o.catalog.Replay.Delays[0], o.random()))
 	}
 	o.metrics.deadLetters.WithLabelValues(r.Outbox, string(tier), string(reason)).Inc()
 	o.log.Warn("record dead-lettered", zap.String("record", r.ID), zap.String("deadLetter", item.ID), zap.String("traceId", r.TraceID),
@@ -68,8 +69,9 @@ const trimAbove = 900 << 10
 // How far a dead letter's writes are cut down, see settlement.slim.
 const (
 	slimTrimmed  = 1 // without the record's payload
-	slimUnlisted = 2 // the freeze does not list what froze it
-	slimUnfrozen = 3 // without the freeze
+	slimBare     = 2 // of the record, only what every record has
+	slimUnlisted = 3 // the freeze does not list what froze it
+	slimUnfrozen = 4 // without the freeze
 )
 
 // writes renders the dead letter and all that belongs to it, with the record's
@@ -79,6 +81,12 @@ func (d *deadLetter) writes(record Write, st *settlement) []Write {
 	item := d.item
 	if st.slim >= slimTrimmed || d.size > trimAbove {
 		item.Record, item.RecordTrimmed = withoutPayload(item.Record), true
+	}
+	if st.slim >= slimBare {
+		item.Record = bare(item.Record)
+		for _, text := range []*string{&item.EventID, &item.EventType, &item.TraceID, &item.IdempotencyKey, &item.AggregateID} {
+			*text = clip(*text)
+		}
 	}
 	writes := item.Burial(st.entry.outbox.burials.groups.known(dlq.GroupOf(&item).ID))
 	if d.replace {
@@ -159,6 +167,33 @@ func withoutPayload(record map[string]any) map[string]any {
 	return out
 }
 
+// bare keeps of a record's copy what a record is made of, without its payload.
+// A value that is larger than any sound one goes too: it stands in the outbox.
+func bare(record map[string]any) map[string]any {
+	out := make(map[string]any)
+	for _, name := range contracts.RecordFields() {
+		if v, ok := record[name]; ok && name != contracts.FieldPayload && roughSize(v) <= bareValue {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// bareValue is the most that a value takes in a bare copy: all of them together
+// are far under Firestore's 1 MiB.
+const bareValue = 16 << 10
+
+// keptErrors bounds what a dead letter keeps of its record's errors, in number
+// and in size: a record may hold anything where they belong.
+func keptErrors(errs []contracts.AttemptError) []contracts.AttemptError {
+	kept := dlq.BoundErrors(errs)
+	for i := range kept {
+		e := &kept[i]
+		e.Target, e.Code, e.Message = clip(e.Target), clip(e.Code), clip(e.Message)
+	}
+	return kept
+}
+
 // roughSize estimates the bytes that a value takes in a commit.
 func roughSize(v any) int {
 	n := 0
@@ -226,4 +261,10 @@ func backoff(p contracts.RetryPolicy, attempts int, share float64) time.Duration
 		d *= p.Multiplier
 	}
 	return time.Duration(min(d, float64(p.Max)) * share)
+}
+
+// jittered is d, a fifth more or less, so that what died together is not
+// replayed together. share is uniform in [0,1).
+func jittered(d time.Duration, share float64) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*share)).Truncate(time.Microsecond)
 }

@@ -45,9 +45,9 @@ type ListenerHealth struct {
 type LaneHealth struct {
 	Lane      contracts.Lane `json:"lane"`
 	Paused    bool           `json:"paused"`
-	PausedBy  string         `json:"pausedBy,omitempty"`
+	PausedBy  string         `json:"-"` // /readyz, which everybody reads, names nobody
 	PausedAt  *time.Time     `json:"pausedAt,omitempty"`
-	Reason    string         `json:"pauseReason,omitempty"`
+	Reason    string         `json:"-"`
 	Queued    int            `json:"queued"`
 	Running   int            `json:"running"`
 	Waiting   int            `json:"waiting"`  // for a retry, their own or an older record's

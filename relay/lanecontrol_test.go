@@ -1,7 +1,9 @@
 package relay_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"outboxrelay/contracts"
@@ -42,6 +44,13 @@ func pauses(t *testing.T, c *cloud) {
 	h := r.lane(contracts.StandardLane)
 	if h.PausedBy != operator.Name || h.PausedAt == nil || h.Reason != "maintenance" {
 		t.Errorf("health says that it was paused by %q at %v because of %q", h.PausedBy, h.PausedAt, h.Reason)
+	}
+	told, err := json.Marshal(r.relay.Health())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(told), operator.Name) || strings.Contains(string(told), "maintenance") {
+		t.Errorf("what everybody may read tells who paused it, or why: %s", told)
 	}
 	tasks := f.series("wsOutbox", "TaskCompleted", "agg", 1, 10)
 	audits := f.series("wsOutbox", "AuditEvent", "agg", 1, 10)

@@ -19,6 +19,7 @@ type outbox struct {
 	store    Store
 	tuning   Tuning
 	now      func() time.Time
+	random   func() float64 // uniform in [0,1)
 	log      *zap.Logger
 	metrics  *Metrics
 	health   *outboxHealth
@@ -39,7 +40,7 @@ type outbox struct {
 
 func (r *Relay) newOutbox(spec *contracts.Outbox) *outbox {
 	o := &outbox{
-		spec: spec, catalog: r.catalog, store: r.store, tuning: r.tuning, now: r.now,
+		spec: spec, catalog: r.catalog, store: r.store, tuning: r.tuning, now: r.now, random: r.random,
 		log: r.log.With(zap.String("outbox", spec.Name)), metrics: r.metrics, health: newOutboxHealth(spec, r.metrics),
 		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, ledger: newLedger(),
 		freezes: r.freezes, thaws: newThaws(), burials: r.burials,

@@ -66,7 +66,7 @@ func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 		return dlq.Round{}, nil // all have it
 	}
 	if r.closed(p.targets) {
-		return dlq.Round{Blocked: p.targets}, nil
+		return dlq.Round{Blocked: p.targets, Missing: p.missing}, nil
 	}
 	pool := r.pools[p.lane]
 	if err := pool.Submit(&p.task); err != nil {
@@ -89,7 +89,8 @@ func (r *Relay) closed(targets []string) bool {
 }
 
 // prepare rebuilds the item's record and finds its missing targets. failed says
-// why it cannot be delivered at all.
+// why it cannot be delivered at all; where only some of its targets are not
+// routed any more, the replay tells of them when its round is over.
 func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed []contracts.AttemptError, err error) {
 	attempt := item.Replays + 1
 	fault := func(target, code, message string) []contracts.AttemptError {
@@ -127,12 +128,13 @@ func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed 
 	}
 	for _, t := range item.PendingTargets {
 		if !rec.HasTarget(t) && !slices.Contains(checked.Route.Targets, t) {
-			failed = append(failed, fault(t, codeUnrouted, "the catalog does not route "+item.EventType+" to "+t+" any more")...)
+			p.unrouted = append(p.unrouted, fault(t, codeUnrouted, "the catalog does not route "+item.EventType+" to "+t+" any more")...)
 		}
 	}
-	if len(p.targets) == 0 && len(failed) > 0 {
-		return nil, failed, nil
+	if len(p.targets) == 0 && len(p.unrouted) > 0 {
+		return nil, p.unrouted, nil
 	}
+	p.missing = slices.Clone(p.targets)
 	p.task = lanes.Task{Aggregate: aggregateKey(rec.Outbox, rec.AggregateID), Version: rec.AggregateVersion, Tie: id, Work: p}
 	return p, nil, nil
 }

@@ -87,7 +87,7 @@ func replays(t *testing.T, c *cloud) {
 	record, bury := f.deadSchedule(1)
 	r := f.run()
 	item := bury()
-	if got, want := r.replay(item), (dlq.Round{Acked: []string{"FUNNEL"}}); !cmp.Equal(got, want) {
+	if got, want := r.replay(item), (dlq.Round{Acked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}}); !cmp.Equal(got, want) {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
 	f.eventually("the replay arrives", func() bool { return f.arrived("FUNNEL") == 1 })
@@ -123,7 +123,7 @@ func TestReplayJudgesBeforeItDelivers(t *testing.T) {
 		want   dlq.Round
 		codes  []string // of the failures
 	}{
-		{"as it is", func(*fixture, *dlq.Item, *contracts.Record) {}, dlq.Round{Acked: []string{"FUNNEL"}}, nil},
+		{"as it is", func(*fixture, *dlq.Item, *contracts.Record) {}, dlq.Round{Acked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}}, nil},
 		{
 			"nothing is missing", func(_ *fixture, item *dlq.Item, _ *contracts.Record) {
 				item.Record["deliveredTargets"] = []any{"NOTIF_ROUTER", "FUNNEL"}
@@ -131,12 +131,18 @@ func TestReplayJudgesBeforeItDelivers(t *testing.T) {
 		},
 		{
 			"it does not say what is pending", func(_ *fixture, item *dlq.Item, _ *contracts.Record) { item.PendingTargets = nil },
-			dlq.Round{Acked: []string{"FUNNEL"}},
+			dlq.Round{Acked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}},
 			nil,
 		},
 		{
 			"the catalog does not route it there any more", func(_ *fixture, item *dlq.Item, _ *contracts.Record) { item.PendingTargets = []string{"OLD"} },
 			dlq.Round{},
+			[]string{"Unrouted"},
+		},
+		{
+			"the catalog does not route it to one of two any more",
+			func(_ *fixture, item *dlq.Item, _ *contracts.Record) { item.PendingTargets = []string{"OLD", "FUNNEL"} },
+			dlq.Round{Acked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}},
 			[]string{"Unrouted"},
 		},
 		{
@@ -149,7 +155,7 @@ func TestReplayJudgesBeforeItDelivers(t *testing.T) {
 			"its payload stands in the outbox alone", func(_ *fixture, item *dlq.Item, _ *contracts.Record) {
 				delete(item.Record, "payload")
 				item.RecordTrimmed = true
-			}, dlq.Round{Acked: []string{"FUNNEL"}}, nil,
+			}, dlq.Round{Acked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}}, nil,
 		},
 		{
 			"its payload is gone", func(f *fixture, item *dlq.Item, record *contracts.Record) {
@@ -192,8 +198,8 @@ func TestReplayTellsFailuresFromOutages(t *testing.T) {
 		fault localpubsub.Fault
 		want  dlq.Round
 	}{
-		{"a failure", localpubsub.Fault{Code: codes.Internal}, dlq.Round{Failed: []contracts.AttemptError{{Attempt: 1, Target: "FUNNEL", Code: "Internal"}}}},
-		{"an outage", localpubsub.Fault{Code: codes.Unavailable}, dlq.Round{Blocked: []string{"FUNNEL"}}},
+		{"a failure", localpubsub.Fault{Code: codes.Internal}, dlq.Round{Failed: []contracts.AttemptError{{Attempt: 1, Target: "FUNNEL", Code: "Internal"}}, Missing: []string{"FUNNEL"}}},
+		{"an outage", localpubsub.Fault{Code: codes.Unavailable}, dlq.Round{Blocked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -211,13 +217,21 @@ func TestReplayTellsFailuresFromOutages(t *testing.T) {
 				t.Errorf("round (want -, got +):\n%s", diff)
 			}
 			if test.want.Blocked != nil {
+				// An outage counts nothing: what is not routed any more is told of later.
+				partly := *item
+				partly.PendingTargets = []string{"OLD", "FUNNEL"}
+				if got := r.replay(&partly); !cmp.Equal(got, test.want) {
+					t.Errorf("with a target that is not routed any more: got %+v, want %+v", got, test.want)
+				}
 				f.eventually("the breaker opens", func() bool { r.replay(item); return f.breakerOpen(r, "FUNNEL") })
 				if got := r.replay(item); !cmp.Equal(got, test.want) {
 					t.Errorf("while the breaker is open: got %+v, want %+v", got, test.want)
 				}
 			}
 			mend()
-			f.eventually("it is delivered", func() bool { return cmp.Equal(r.replay(item), dlq.Round{Acked: []string{"FUNNEL"}}) })
+			f.eventually("it is delivered", func() bool {
+				return cmp.Equal(r.replay(item), dlq.Round{Acked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}})
+			})
 			if test.want.Blocked != nil {
 				<-rings // the breaker closed
 			}

@@ -19,6 +19,10 @@ type replay struct {
 	data []byte // its envelope
 	lane contracts.Lane
 	task lanes.Task
+	// missing is what the round set out for. unrouted tells of pending targets
+	// that it could not set out for.
+	missing  []string
+	unrouted []contracts.AttemptError
 
 	targets []string // not tried yet
 	round   dlq.Round
@@ -96,6 +100,11 @@ func (r *Relay) concludeReplay(ctx context.Context, p *replay, out ier.Outcome) 
 		return lanes.Verdict{Action: lanes.Again}
 	}
 	p.round.Blocked = append(p.round.Blocked, p.targets...)
+	p.round.Missing = p.missing
+	if len(p.round.Blocked) == 0 || len(p.round.Failed) > 0 {
+		// Otherwise an outage ended the round, which counts nothing: they are told of by the one that counts.
+		p.round.Failed = append(p.round.Failed, p.unrouted...)
+	}
 	p.finish(p.round, nil)
 	// Dropped, so that the lane's SLA is not judged by it.
 	return lanes.Verdict{Action: lanes.Drop}

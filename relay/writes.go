@@ -87,10 +87,10 @@ func (st *settlement) cutDown() bool {
 		// it is its size that stands in the way.
 		return st.slim == 1 || st.slim == 2 && len(st.entry.data) > sizeable
 	case settleDead:
-		// Without the record's copy, then without the list in the freeze, then
-		// without the freeze at all: whatever stands in its way, the dead letter
-		// is written.
-		return st.slim <= slimTrimmed || st.slim <= slimUnfrozen && st.dead.item.Tier == contracts.SecurityBlock
+		// Without the record's payload, then without most of its copy, then
+		// without the list in the freeze, then without the freeze at all: whatever
+		// stands in its way, the dead letter is written.
+		return st.slim <= slimBare || st.slim <= slimUnfrozen && st.dead.item.Tier == contracts.SecurityBlock
 	case settleRetry, settleProgress, settleHeld:
 		return st.slim <= 1
 	default:

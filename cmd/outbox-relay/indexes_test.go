@@ -169,7 +169,7 @@ func TestQueueHasItsIndexes(t *testing.T) {
 		must("audit", err)
 	}
 	for _, tier := range contracts.Tiers() {
-		_, _, err := queue.Due(ctx, tier, []string{"accOutbox", "orgOutbox"}, 10)
+		_, _, err := queue.Due(ctx, tier, []string{"accOutbox", "orgOutbox"}, time.Time{}, 10)
 		must("due", err)
 	}
 	security := dlq.Actor{Name: "sara", Role: dlq.Security}

@@ -1,0 +1,97 @@
+package firestore_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/dlq"
+)
+
+// without takes an outbox out of the catalog.
+func (f *fixture) without(outbox string) {
+	f.t.Helper()
+	c := *f.catalog
+	c.Outboxes = slices.DeleteFunc(slices.Clone(c.Outboxes), func(o *contracts.Outbox) bool { return o.Name == outbox })
+	f.catalog = &c
+	f.queue = f.newQueue(f.store)
+}
+
+// TestOrphans: nothing would replay what has no outbox any more, so nobody can
+// ask for it, and it can be given up.
+func TestOrphans(t *testing.T) {
+	f := setup(t, newCloud(t))
+	safe, asked := f.die("wsOutbox", "Anything", "w1", 1), f.die("wsOutbox", "Anything", "w2", 1)
+	review, known := f.die("orgOutbox", "SkillRecognitionGranted", "o1", 1), f.die("tagOutbox", "TagLifecycleEvent", "t1", 1)
+	f.decide(asked.ID, dlq.Replay, operator)
+	discard := dlq.Decide{Action: dlq.Discard, Actor: operator, Reason: "because"}
+	_, err := f.queue.Decide(t.Context(), safe.ID, discard)
+	refused(t, err, dlq.Conflict)
+	f.without("wsOutbox")
+	f.without("orgOutbox")
+	for _, i := range []*dlq.Item{safe, review} {
+		_, err := f.queue.Decide(t.Context(), i.ID, dlq.Decide{Action: dlq.Replay, Actor: operator, Reason: "because"})
+		if r := refusal(t, err); r.Kind != dlq.Conflict || !strings.Contains(r.Hint, "catalog") {
+			t.Errorf("%s: got %+v, want a conflict that hints at the catalog", i.Tier, r)
+		}
+	}
+	_, err = f.queue.Decide(t.Context(), safe.ID, dlq.Decide{Action: dlq.Discard, Actor: viewer, Reason: "because"})
+	refused(t, err, dlq.Forbidden)
+	_, err = f.queue.Decide(t.Context(), known.ID, discard)
+	refused(t, err, dlq.Conflict)
+	for _, i := range []*dlq.Item{safe, asked, review} {
+		f.decide(i.ID, dlq.Discard, operator)
+		if got := f.item(i.ID); got.State != contracts.DeadDiscarded || got.Replaying != nil || !got.NextReplayAt.IsZero() {
+			t.Errorf("got %+v, want it discarded", got)
+		}
+		f.decide(i.ID, dlq.Note, operator)
+	}
+}
+
+// TestAbortedCommits: they were not applied, so they are judged again for longer
+// than those of which nothing is known.
+func TestAbortedCommits(t *testing.T) {
+	f := setup(t, newCloud(t))
+	i := f.die("accOutbox", "WalletDeducted", "a1", 1)
+	f.cloud.embedded.Faults().Add(localfirestore.Fault{Method: "Commit", Code: codes.Aborted, Times: 6})
+	f.decide(i.ID, dlq.Discard, operator)
+}
+
+// TestOrderIsNotClaimed: what was delivered may be gone.
+func TestOrderIsNotClaimed(t *testing.T) {
+	f := setup(t, newCloud(t))
+	for outbox, event := range map[string]string{"tagOutbox": "TagLifecycleEvent", "wsOutbox": "Anything"} {
+		want := map[string]string{"tagOutbox": "not known", "wsOutbox": "retention"}[outbox] // the first deletes
+		i := f.die(outbox, event, "x", 1)
+		d := f.decide(i.ID, dlq.Replay, operator)
+		if m := d.Order.Message; !strings.Contains(m, want) || strings.Contains(m, "is kept") {
+			t.Errorf("%s: %q, want it to say %q", outbox, m, want)
+		}
+	}
+	f.commit(dlq.Write{Collection: "tagOutbox", ID: "k", Op: dlq.OpCreate, Fields: map[string]any{
+		"aggregateId": "y", "aggregateVersion": 2, "status": "delivered",
+	}})
+	i := f.die("tagOutbox", "TagLifecycleEvent", "y", 1)
+	if d := f.decide(i.ID, dlq.Replay, operator); d.Order.DeliveredSince != 1 || !d.Order.AtLeast {
+		t.Errorf("order %+v, want at least 1", d.Order)
+	}
+}
+
+// TestEndOfUnknownTargets: an item without pending targets keeps what a replay
+// did not reach of those that it set out for.
+func TestEndOfUnknownTargets(t *testing.T) {
+	f := setup(t, newCloud(t))
+	i := f.letter("wsOutbox", "Anything", "w1", 1)
+	i.PendingTargets = nil
+	i = f.bury(i)
+	got, err := f.queue.End(t.Context(), i, dlq.Result{
+		Missing: []string{"A", "B"}, Acked: []string{"A"}, Errors: []contracts.AttemptError{{At: f.now, Target: "B", Code: "Internal"}},
+	})
+	if err != nil || !slices.Equal(got.PendingTargets, []string{"B"}) {
+		t.Errorf("got %+v, %v, want B pending", got, err)
+	}
+}
