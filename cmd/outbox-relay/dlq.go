@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 )
@@ -48,7 +49,7 @@ const (
 type apiFlags struct {
 	URL          string `name:"url" env:"OUTBOX_RELAY_URL" default:"http://127.0.0.1:8080" help:"Address of the service."`
 	Token        string `env:"OUTBOX_RELAY_TOKEN" placeholder:"TOKEN" help:"Bearer token. Rather set the variable: others can see a command line."`
-	TokenCommand string `env:"OUTBOX_RELAY_TOKEN_COMMAND" placeholder:"COMMAND" help:"Command that prints the token, such as 'gcloud auth print-identity-token'."`
+	TokenCommand string `env:"OUTBOX_RELAY_TOKEN_COMMAND" placeholder:"COMMAND" help:"Command that prints the token, such as 'gcloud auth print-identity-token --impersonate-service-account=ACCOUNT --audiences=URL --include-email'."`
 	JSON         bool   `name:"json" help:"Print the API's own answer."`
 }
 
@@ -61,6 +62,8 @@ type desk struct {
 	process
 	json bool
 	self string // how to call the same service again: "outbox-relay dlq", with its --url where that is not the default
+	// patience is how long something that is waited for may stand still before it is said why.
+	patience time.Duration
 }
 
 // defaultURL is --url's.
@@ -79,7 +82,7 @@ func (f *apiFlags) open(p process) (*desk, error) {
 	if err != nil {
 		return nil, usageError("--url: %w", err)
 	}
-	d := &desk{Client: client, process: p, json: f.JSON, self: "outbox-relay dlq"}
+	d := &desk{Client: client, process: p, json: f.JSON, self: "outbox-relay dlq", patience: 5 * time.Second}
 	if f.URL != defaultURL && p.env.get("OUTBOX_RELAY_URL") != f.URL {
 		d.self += " --url " + shellQuote(f.URL)
 	}

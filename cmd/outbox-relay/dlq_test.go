@@ -66,8 +66,10 @@ func TestDLQCommands(t *testing.T) {
 		{"bulk without a terminal", "operator", []string{"bulk", "--tier", "REVIEW_REQUIRED", "--reason", "x"}, exitUsage, []string{"--yes"}},
 		{"bulk without a reason", "operator", []string{"bulk", "--yes"}, exitUsage, []string{"--reason is required"}},
 		{"rehearsal", "operator", []string{"bulk", "--event-type", "WalletDeducted", "--dry-run"}, exitOK, []string{"2 dead letters would be replayed", review}},
-		{"bulks before the first", "viewer", []string{"bulks"}, exitOK, []string{"no bulk replays"}},
-		{"follow of nothing", "viewer", []string{"follow", "nothing"}, exitNotFound, nil},
+		{"bulks before the first", "operator", []string{"bulks"}, exitOK, []string{"no bulk replays"}},
+		{"follow of nothing", "operator", []string{"follow", "nothing"}, exitNotFound, nil},
+		{"bulks by a viewer", "viewer", []string{"bulks"}, exitNotAllowed, []string{"role operator"}},
+		{"bulk of nothing", "operator", []string{"bulk", "--event-type", "Nothing", "--yes", "--reason", "x"}, exitOK, []string{"nothing to do"}},
 		{"cancel of nothing", "operator", []string{"cancel", "nothing", "--reason", "x"}, exitNotFound, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -97,7 +99,7 @@ func TestDLQCommands(t *testing.T) {
 			strings.Contains(got.stdout, "\x1b") {
 			t.Errorf("bulk: %+v", got)
 		}
-		if out := c.mustDLQ("viewer", "bulks"); !strings.Contains(out, "done") || !strings.Contains(out, "dev-operator") {
+		if out := c.mustDLQ("operator", "bulks"); !strings.Contains(out, "done") || !strings.Contains(out, "dev-operator") {
 			t.Errorf("bulks: %s", out)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -41,7 +42,7 @@ func (c *dlqBulkCmd) Validate() error {
 
 // Help is the long text of dlq bulk --help.
 func (c *dlqBulkCmd) Help() string {
-	return `The selection is pinned when the bulk replay is made: what dies later is not part of it. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
+	return `The selection is pinned when the bulk replay is made, of what was dead when the command began, or before --to: what dies later is not part of it. With nothing to replay it says so and ends well. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
 
 It tells what it would take and asks; without a terminal it needs --yes. Then it follows to the end. Ctrl-C ends the following alone: the bulk replay goes on, and dlq cancel stops it.` + dlqExits
 }
@@ -53,14 +54,15 @@ func (c *dlqBulkCmd) Run(ctx context.Context, p process) error {
 	}
 	return c.ask(p, func(d *desk) error {
 		request := adminapi.BulkRequest{Filter: c.filter(), DryRun: true, RatePerSecond: c.Rate, Reason: c.Reason}
+		if request.Filter.To.IsZero() { // what dies after the look at it is not taken
+			request.Filter.To = time.Now().UTC()
+		}
 		if c.DryRun {
 			return d.rehearse(ctx, request)
 		}
-		if !c.Yes {
-			agreed, err := d.confirm(ctx, request)
-			if err != nil || !agreed {
-				return err
-			}
+		agreed, err := d.confirm(ctx, request, c.Yes)
+		if err != nil || !agreed {
+			return err
 		}
 		request.DryRun = false
 		var bulk adminapi.Bulk
@@ -108,23 +110,34 @@ func tellSelection(w io.Writer, s adminapi.Selection) {
 	}
 }
 
-// confirm tells what a bulk replay would take and asks on the terminal.
-func (d *desk) confirm(ctx context.Context, request adminapi.BulkRequest) (bool, error) {
+// confirm finds out what a bulk replay would take, and unless yes is given tells
+// that and asks on the terminal. Where there is nothing to take it says so.
+func (d *desk) confirm(ctx context.Context, request adminapi.BulkRequest, yes bool) (bool, error) {
 	var s adminapi.Selection
-	if _, err := d.Post(ctx, "/replays", request, &s); err != nil {
+	answer, err := d.Post(ctx, "/replays", request, &s)
+	if err != nil {
 		return false, err
 	}
-	tellSelection(d.stderr, s)
-	if len(s.Items) == 0 {
+	nothing := len(s.Items) == 0
+	if nothing || !yes {
+		tellSelection(d.stderr, s)
+	}
+	switch {
+	case nothing && d.json:
+		return false, printJSON(d.stdout, answer)
+	case nothing:
+		fmt.Fprintln(d.stdout, "nothing to do")
 		return false, nil
+	case yes:
+		return true, nil
 	}
 	fmt.Fprint(d.stderr, "Replay them? [y/N] ")
 	line, err := bufio.NewReader(d.stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read answer: %w", err)
 	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	if answer != "y" && answer != "yes" {
+	said := strings.ToLower(strings.TrimSpace(line))
+	if said != "y" && said != "yes" {
 		fmt.Fprintln(d.stderr, "nothing was replayed")
 		return false, nil
 	}

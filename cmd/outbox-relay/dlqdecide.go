@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // reasonFlag is why somebody decides. It stands in the audit.
@@ -58,13 +59,14 @@ const lookAgain = 500 * time.Millisecond
 // await waits until no replay of the item is under way, and tells how the last
 // one ended.
 func (d *desk) await(ctx context.Context, id string) error {
-	for {
+	for still := d.still(); ; {
 		var i adminapi.Item
 		answer, err := d.Get(ctx, adminapi.Path("dlq", id), nil, &i)
 		if err != nil {
 			return err
 		}
 		if i.Replaying != nil {
+			still.look(ctx, "", func() { d.tellWait(ctx, i.Lane, i.PendingTargets) })
 			if !wait(ctx, lookAgain) {
 				return errors.New("interrupted; the replay goes on")
 			}
@@ -80,8 +82,28 @@ func (d *desk) await(ctx context.Context, id string) error {
 		}
 		if !d.json {
 			fmt.Fprintln(d.stdout, "delivered")
+			d.tellFrozen(ctx, i)
 		}
 		return nil
+	}
+}
+
+// tellFrozen tells how to release the aggregate of a dead letter that was
+// delivered, where it is frozen still.
+func (d *desk) tellFrozen(ctx context.Context, i adminapi.Item) {
+	if i.Tier != contracts.SecurityBlock {
+		return
+	}
+	var known adminapi.Timeline
+	if _, err := d.Get(ctx, adminapi.Path("trace", i.TraceID), nil, &known); err != nil {
+		fmt.Fprintf(d.stderr, "it is not known whether %s is still frozen: %s\n", clean(i.AggregateID), cleanLines(err.Error()))
+		return
+	}
+	for _, f := range known.Freezes {
+		if f.AggregateID == i.AggregateID && f.State == dlq.Frozen {
+			fmt.Fprintf(d.stdout, "%s is still frozen, and its later records are held; to release it:\n%s release %s --reason '...'\n",
+				clean(i.AggregateID), d.self, shellQuote(clean(i.AggregateID)))
+		}
 	}
 }
 

@@ -24,13 +24,16 @@ func TestE2ESafeAuto(t *testing.T) {
 	c.serve()
 	aggregate := c.aggregate("auto")
 	id := c.dead(contracts.SafeAuto, aggregate, 1)
+	c.stands("SAFE_AUTO after the third failure", id)
 	var i adminapi.Item
 	eventually(t, "its automatic replays are over", func() bool { i = c.item(id); return i.Tier == contracts.ReviewRequired })
 	if i.State != contracts.DeadAwaitingReview || i.OriginalTier != contracts.SafeAuto || i.Attempts != 3 || i.Replays != 5 || len(i.Errors) != 8 {
 		t.Errorf("after the last automatic replay: %+v", i)
 	}
+	c.stands("SAFE_AUTO after its last replay", id)
 	c.broker.accept(aggregate)
 	c.mustDLQ("operator", "replay", id, "--wait", "--reason", "the broker takes it")
+	c.stands("SAFE_AUTO at its end", id)
 	eventually(t, "it has arrived", func() bool { return len(c.of(aggregate)) > 0 })
 	if got := c.of(aggregate)[0]; got.Replay != id || got.TraceID != i.TraceID {
 		t.Errorf("arrival %+v, want attribute replay %s and trace %s", got, id, i.TraceID)
@@ -56,6 +59,7 @@ func TestE2EReviewRequired(t *testing.T) {
 	c.serve()
 	replayed, discarded := c.aggregate("replayed"), c.aggregate("discarded")
 	id, other := c.dead(contracts.ReviewRequired, replayed, 1), c.dead(contracts.ReviewRequired, discarded, 1)
+	c.stands("REVIEW_REQUIRED after the third failure", id)
 	if i := c.item(id); i.State != contracts.DeadAwaitingReview || i.Attempts != 3 {
 		t.Errorf("dead letter: %+v", i)
 	}
@@ -70,7 +74,9 @@ func TestE2EReviewRequired(t *testing.T) {
 		t.Errorf("replay: %s", out)
 	}
 	eventually(t, "it has arrived", func() bool { return len(c.of(replayed)) == 2 })
+	c.stands("REVIEW_REQUIRED replayed", id)
 	c.mustDLQ("operator", "discard", other, "--reason", "obsolete")
+	c.stands("REVIEW_REQUIRED discarded", other)
 	if again := c.dlq("operator", "replay", other, "--reason", "no"); again.code != exitConflict {
 		t.Errorf("replay of a discarded one: %+v", again)
 	}
@@ -98,6 +104,7 @@ func TestE2ESecurityBlock(t *testing.T) {
 	for _, r := range held {
 		eventually(t, "a later record is held", func() bool { return c.status(r) == contracts.Held })
 	}
+	c.stands("SECURITY_BLOCK after the third failure", id)
 	for _, step := range []struct {
 		who  string
 		args []string
@@ -117,6 +124,7 @@ func TestE2ESecurityBlock(t *testing.T) {
 	}
 	eventually(t, "the freeze is gone", func() bool { return !c.exists(contracts.CollectionFrozen, dlq.FreezeID(account)) })
 	eventually(t, "what was held has arrived", func() bool { return len(c.delivered(account)) == 4 })
+	c.stands("SECURITY_BLOCK at its end", id)
 	if i := c.item(id); i.State != contracts.DeadReplayed || i.AuthorizedBy != "dev-security" {
 		t.Errorf("at its end: %+v", i)
 	}
@@ -232,7 +240,7 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("bulk replays: %s; the service's log ends with:\n%s", c.dlq("viewer", "bulks").stdout, tail(service.stderr.String(), 5000))
+			t.Logf("bulk replays: %s; the service's log ends with:\n%s", c.dlq("operator", "bulks").stdout, tail(service.stderr.String(), 5000))
 		}
 	})
 	for _, at := range []int64{pinned / 5, pinned / 2} {
@@ -243,10 +251,10 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 		service = c.serve()
 	}
 	await("the bulk replay has ended", func() bool { // its table may be read by a slow machine: follow asks once
-		status, body := c.ask("dev-viewer", "/admin/v1/replays/"+bulk.ID)
+		status, body := c.ask("dev-operator", "/admin/v1/replays/"+bulk.ID)
 		return status == http.StatusOK && json.Unmarshal(body, &bulk) == nil && bulk.Ended()
 	})
-	followed := c.dlq("viewer", "follow", bulk.ID)
+	followed := c.dlq("operator", "follow", bulk.ID)
 	if followed.code != exitOK || bulk.State != dlq.BulkDone || bulk.Delivered != pinned {
 		t.Errorf("at its end: %+v, follow %+v", bulk, followed)
 	}

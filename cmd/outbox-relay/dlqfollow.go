@@ -29,7 +29,7 @@ func (d *desk) follow(ctx context.Context, id string) error {
 		out = d.stderr
 	}
 	progress := &progress{w: out, terminal: isTerminal(out)}
-	for {
+	for still := d.still(); ; {
 		var bulk adminapi.Bulk
 		answer, err := d.Get(ctx, adminapi.Path("replays", id), nil, &bulk)
 		if ctx.Err() != nil {
@@ -41,6 +41,12 @@ func (d *desk) follow(ctx context.Context, id string) error {
 		}
 		progress.show(bulk)
 		if !bulk.Ended() {
+			if bulk.Replaying > 0 { // else it waits for its rate
+				still.look(ctx, progress.last, func() {
+					progress.end()
+					d.tellWait(ctx, "", nil)
+				})
+			}
 			if !wait(ctx, lookAgain) {
 				return d.unfollowed(progress, id)
 			}

@@ -249,3 +249,46 @@ func (c *clinic) audited(on string) map[string]int {
 	}
 	return got
 }
+
+// stands logs the documents of a dead letter as they stand: its own, its
+// record's, and its aggregate's freeze and alerts. A report quotes them.
+func (c *clinic) stands(when, id string) {
+	c.t.Helper()
+	show := func(snap *firestore.DocumentSnapshot) {
+		fields := snap.Data()
+		for _, long := range []string{contracts.DeadFieldRecord, contracts.FieldPayload} {
+			if _, ok := fields[long]; ok {
+				fields[long] = "..."
+			}
+		}
+		text, err := json.Marshal(fields)
+		if err != nil {
+			c.t.Error(err)
+		}
+		c.t.Logf("%s: %s/%s %s", when, snap.Ref.Parent.ID, snap.Ref.ID, text)
+	}
+	get := func(path string) *firestore.DocumentSnapshot {
+		snap, err := c.docs.Doc(path).Get(c.t.Context())
+		if err != nil {
+			return nil // it does not exist
+		}
+		show(snap)
+		return snap
+	}
+	letter := get(contracts.CollectionDeadLetters + "/" + id)
+	if letter == nil {
+		c.t.Errorf("%s: there is no dead letter %s", when, id)
+		return
+	}
+	path, _ := letter.Data()[contracts.DeadFieldRecordPath].(string)
+	aggregate, _ := letter.Data()[contracts.FieldAggregateID].(string)
+	get(path)
+	get(contracts.CollectionFrozen + "/" + dlq.FreezeID(aggregate))
+	alerts, err := c.docs.Collection(contracts.CollectionErrorLog).Where("deadLetter", "==", id).Documents(c.t.Context()).GetAll()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, a := range alerts {
+		show(a)
+	}
+}

@@ -65,13 +65,16 @@ func told(e adminapi.Attempt) string {
 	return e.Code + ": " + strings.TrimPrefix(e.Message, e.Code+": ")
 }
 
-// endPage prints a table, or that it is empty, and how to go on.
+// endPage prints a table, or that it is empty, and how to go on. A page may be
+// empty though later ones are not.
 func (d *desk) endPage(t *table, n int, what, next string) error {
-	if n == 0 {
+	if n == 0 && next == "" {
 		_, err := fmt.Fprintln(d.stdout, "no "+what)
 		return err
 	}
-	if err := t.flush(); err != nil {
+	if n == 0 {
+		fmt.Fprintf(d.stdout, "no %s on this page\n", what)
+	} else if err := t.flush(); err != nil {
 		return err
 	}
 	if next != "" {

@@ -76,7 +76,7 @@ func TestProblemDocument(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	want := problem{Title: "Method Not Allowed", Status: 405, Detail: "PUT is not allowed here", Instance: "/readyz"}
+	want := problem{Type: "about:blank", Title: "Method Not Allowed", Status: 405, Detail: "PUT is not allowed here", Instance: "/readyz"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problem (-want +got):\n%s", diff)
 	}

@@ -5,9 +5,10 @@ import (
 	"net/http"
 )
 
-// problem is an RFC 9457 problem document. Type is left out, which means
-// about:blank: the title is the status's own.
+// problem is an RFC 9457 problem document. Its type is about:blank: the title is
+// the status's own.
 type problem struct {
+	Type     string `json:"type"`
 	Title    string `json:"title"`
 	Status   int    `json:"status"`
 	Detail   string `json:"detail,omitempty"`
@@ -19,6 +20,6 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status int, detail str
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(problem{ // an error means that the client has gone
-		Title: http.StatusText(status), Status: status, Detail: detail, Instance: r.URL.Path,
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Instance: r.URL.Path,
 	})
 }

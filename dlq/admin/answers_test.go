@@ -255,6 +255,47 @@ func TestBulkReplays(t *testing.T) {
 	}
 }
 
+func TestLaneReasonsAreOptional(t *testing.T) {
+	f := setup(t)
+	for _, verb := range []string{"pause", "resume"} {
+		for body, reason := range map[string]string{"": "", "{}": "", because: "because"} {
+			got := read[admin.LaneControl](f.do("dev-operator", http.MethodPost, "/lanes/BACKGROUND_LANE/"+verb, body), http.StatusOK)
+			if got.Reason != reason || got.Paused != (verb == "pause") || got.By != "dev-operator" {
+				t.Errorf("%s %q: got %+v", verb, body, got)
+			}
+		}
+		f.do("dev-operator", http.MethodPost, "/lanes/BACKGROUND_LANE/"+verb, `{"why":"x"}`).refused(http.StatusUnprocessableEntity, "body.why")
+	}
+	bare := request(t, "dev-operator", http.MethodPost, "/lanes/BACKGROUND_LANE/pause", "")
+	bare.Header.Del("Content-Type")
+	read[admin.LaneControl](send(t, f.handler, bare), http.StatusOK)
+}
+
+func TestLaneThatIsSoAlready(t *testing.T) {
+	q := embedded(t)
+	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog = q, q.catalog })
+	set := func(who, verb, body string) admin.LaneControl {
+		return read[admin.LaneControl](f.do(who, http.MethodPost, "/lanes/STANDARD_LANE/"+verb, body), http.StatusOK)
+	}
+	if got := set("dev-operator", "resume", ""); got != (admin.LaneControl{Lane: "STANDARD_LANE"}) {
+		t.Errorf("resumed though never paused: %+v", got)
+	}
+	first := set("dev-operator", "pause", "")
+	if !first.Paused || first.By != "dev-operator" || first.Reason != "none given" {
+		t.Errorf("paused: %+v", first)
+	}
+	if again := set("dev-security", "pause", because); again.By != first.By || again.Reason != first.Reason || !again.At.Equal(first.At) {
+		t.Errorf("paused again: %+v, want %+v", again, first)
+	}
+	audit, err := q.Audit(t.Context(), dlq.AuditFilter{On: "STANDARD_LANE"}, dlq.Page{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(audit.Items) != 1 || audit.Items[0].Reason != "none given" {
+		t.Errorf("%d entries, want one: %+v", len(audit.Items), audit.Items)
+	}
+}
+
 func TestLanesWithoutFirestore(t *testing.T) {
 	f := setup(t)
 	f.queue.err = storeError("Unavailable")

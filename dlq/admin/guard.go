@@ -105,7 +105,8 @@ func bounded(_ http.ResponseWriter, r *http.Request, _ *call) *Problem {
 }
 
 // known finds out who asks. Those who cannot say are counted by where they come
-// from. Who can is never kept out by them: behind a proxy all come from there.
+// from. Who can is never kept out by them, with a role or without: behind a proxy
+// all come from there.
 func (g *guard) known(_ http.ResponseWriter, r *http.Request, c *call) *Problem {
 	who, err := g.config.Authenticator.Authenticate(r)
 	if err == nil {
@@ -117,9 +118,6 @@ func (g *guard) known(_ http.ResponseWriter, r *http.Request, c *call) *Problem 
 		g.log.Error("authentication failed", zap.Error(err))
 		return problem(http.StatusInternalServerError, "the service failed", "its log says why")
 	}
-	if wait, ok := g.strangers.take(neighbourhood(r.RemoteAddr)); !ok && refusal.Kind != auth.Off {
-		return problem(http.StatusTooManyRequests, "too many requests without a valid credential come from your address", "get a valid credential first").after(wait)
-	}
 	switch refusal.Kind {
 	case auth.Forbidden:
 		g.turnedAway.note(r.Context(), auth.Identity{Name: refusal.Name}, refusal.Code, refusal.Detail)
@@ -130,6 +128,9 @@ func (g *guard) known(_ http.ResponseWriter, r *http.Request, c *call) *Problem 
 		g.log.Error("tokens cannot be checked", zap.Error(refusal))
 		return problem(http.StatusServiceUnavailable, refusal.Detail, refusal.Hint).after(time.Second)
 	case auth.Unauthenticated:
+	}
+	if wait, ok := g.strangers.take(neighbourhood(r.RemoteAddr)); !ok {
+		return problem(http.StatusTooManyRequests, "too many requests without a valid credential come from your address", "get a valid credential first").after(wait)
 	}
 	g.log.Debug("request without a valid credential", zap.String("why", refusal.Code), zap.Error(refusal))
 	return problem(http.StatusUnauthorized, refusal.Detail, refusal.Hint).with("WWW-Authenticate", refusal.Challenge)

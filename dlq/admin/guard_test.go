@@ -45,7 +45,8 @@ func TestRateLimitOfStrangers(t *testing.T) {
 		r.RemoteAddr = remote
 		return send(t, f.handler, r).status
 	}
-	for n := range 20 {
+	const burst = 2000
+	for n := range burst {
 		if got := ask("garbage", "203.0.113.7:1000"); got != http.StatusUnauthorized {
 			t.Fatalf("request %d: got %d", n+1, got)
 		}
@@ -60,15 +61,28 @@ func TestRateLimitOfStrangers(t *testing.T) {
 	if got := ask("dev-viewer", "203.0.113.7:3000"); got != http.StatusOK {
 		t.Errorf("who has a credential is kept out with them: %d", got)
 	}
-	for range 19 {
+	for range burst - 1 {
 		ask("", "[2001:db8::2]:1")
 	}
 	if got := ask("", "[2001:db8:0:0:ffff::3]:1"); got != http.StatusTooManyRequests {
 		t.Errorf("a neighbour in the same /64 gets %d", got)
 	}
-	f.pass(time.Second)
+	f.pass(10 * time.Millisecond)
 	if got := []int{ask("", "203.0.113.7:1"), ask("", "203.0.113.7:1")}; !slices.Equal(got, []int{401, 429}) {
-		t.Errorf("a second later: %v", got)
+		t.Errorf("a hundredth of a second later: %v", got)
+	}
+}
+
+// Who is known but has no role is told that, however many without a credential
+// come from the same address.
+func TestForbiddenIsNotCountedAmongStrangers(t *testing.T) {
+	unknown := &auth.Refusal{Kind: auth.Forbidden, Code: "unknown_identity", Name: "mallory@example.com", Detail: "mallory@example.com has no role here", Hint: "h"}
+	f := setup(t, func(c *admin.Config) { c.Authenticator = refusing{unknown} })
+	for range 2001 {
+		f.do("", http.MethodGet, "/dlq", "").refused(http.StatusForbidden, "no role here")
+	}
+	if len(f.queue.entries) != 1 {
+		t.Errorf("%d entries within a minute, want 1", len(f.queue.entries))
 	}
 }
 

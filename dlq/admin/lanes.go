@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -40,9 +41,9 @@ type LaneList struct {
 type LaneControl struct {
 	Lane   contracts.Lane `json:"lane" example:"BACKGROUND_LANE"`
 	Paused bool           `json:"paused"`
-	By     string         `json:"by" example:"alice@example.com"`
-	At     time.Time      `json:"at"`
-	Reason string         `json:"reason" example:"the consumer is being moved"`
+	By     string         `json:"by,omitempty" example:"alice@example.com" doc:"Left out, as all below, for a lane that was never paused."`
+	At     time.Time      `json:"at,omitzero"`
+	Reason string         `json:"reason,omitempty" example:"the consumer is being moved"`
 }
 
 // OutboxList is all outboxes.
@@ -52,7 +53,7 @@ type OutboxList struct {
 
 type laneInput struct {
 	Lane contracts.Lane `path:"lane" example:"BACKGROUND_LANE" doc:"The lane's name."`
-	Body Why
+	Body *OptionalWhy
 }
 
 // lanes adds the operations about lanes and outboxes.
@@ -68,13 +69,13 @@ func (a *api) lanes() {
 	errs := []int{http.StatusNotFound, http.StatusConflict}
 	register(a, route{
 		method: http.MethodPost, path: "/lanes/{lane}/pause", role: dlq.Operator, name: "pause-lane", tag: tagService,
-		summary: "Pause a lane", description: "On all instances: its records wait in Firestore. What is being delivered is finished.", also: errs,
+		summary: "Pause a lane", description: "On all instances: its records wait in Firestore. What is being delivered is finished. One that is paused stays as it is.", also: errs,
 	}, func(ctx context.Context, in *laneInput) (*output[LaneControl], error) {
 		return a.setLane(ctx, in, true)
 	})
 	register(a, route{
 		method: http.MethodPost, path: "/lanes/{lane}/resume", role: dlq.Operator, name: "resume-lane", tag: tagService,
-		summary: "Resume a lane", description: "On all instances.", also: errs,
+		summary: "Resume a lane", description: "On all instances. One that runs stays as it is.", also: errs,
 	}, func(ctx context.Context, in *laneInput) (*output[LaneControl], error) {
 		return a.setLane(ctx, in, false)
 	})
@@ -113,9 +114,27 @@ func (a *api) listOutboxes(context.Context, *struct{}) (*output[OutboxList], err
 }
 
 func (a *api) setLane(ctx context.Context, in *laneInput, paused bool) (*output[LaneControl], error) {
-	c, err := a.config.Queue.SetLane(ctx, in.Lane, paused, actor(ctx), in.Body.Reason)
+	c, err := a.config.Queue.SetLane(ctx, in.Lane, paused, actor(ctx), in.Body.reason())
+	if r, ok := errors.AsType[*dlq.Refusal](err); ok && r.Kind == dlq.Conflict {
+		if c, err = a.alreadySo(ctx, in.Lane, paused, err); err != nil {
+			return nil, err
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &output[LaneControl]{LaneControl{c.Lane, c.Paused, c.By, c.At, c.Reason}}, nil
+}
+
+// alreadySo answers how a lane stands that needed no change. Where it was changed
+// meanwhile the refusal stays.
+func (a *api) alreadySo(ctx context.Context, lane contracts.Lane, paused bool, refusal error) (*dlq.LaneControl, error) {
+	controls, err := a.config.Queue.LaneControls(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c := controls[lane]; c.Paused == paused {
+		return &c, nil
+	}
+	return nil, refusal
 }

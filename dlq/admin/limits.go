@@ -12,9 +12,11 @@ const (
 	// maxLimited is how many keys have a bucket of their own. Those beyond share one.
 	maxLimited = 4096
 	// strangersPerSecond and strangersBurst bound the requests of one address that
-	// carry no valid credential.
-	strangersPerSecond = 1
-	strangersBurst     = 20
+	// carry no valid credential. They are far above what people and probes behind one
+	// proxy do, so that who forgot a token is told so, and below what would keep this
+	// process from its work.
+	strangersPerSecond = 100
+	strangersBurst     = 2000
 )
 
 // limits bounds how often something happens, for each key.

@@ -94,7 +94,7 @@ var problemExamples = map[int]Problem{
 // errorResponse documents one error.
 func (a *api) errorResponse(status int) *huma.Response {
 	example := problemExamples[status]
-	example.Title, example.Status = http.StatusText(status), status
+	example.Type, example.Title, example.Status = blank, http.StatusText(status), status
 	r := &huma.Response{
 		Description: http.StatusText(status),
 		Content:     map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](a), Example: example}},

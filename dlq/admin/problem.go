@@ -16,9 +16,9 @@ import (
 	"outboxrelay/dlq"
 )
 
-// Problem is an RFC 9457 problem document. Its type is left out, which means
-// about:blank: the title is the status's own.
+// Problem is an RFC 9457 problem document.
 type Problem struct {
+	Type     string  `json:"type" format:"uri-reference" example:"about:blank" doc:"Always about:blank: the title is the status's own."`
 	Title    string  `json:"title" example:"Conflict" doc:"The status in words."`
 	Status   int     `json:"status" example:"409" doc:"The status."`
 	Detail   string  `json:"detail" example:"it is replayed already: nothing more can be done about it" doc:"What is wrong."`
@@ -35,7 +35,10 @@ type Fault struct {
 	Message  string `json:"message" example:"expected value to be one of \"SAFE_AUTO, REVIEW_REQUIRED, SECURITY_BLOCK\"" doc:"What is wrong with it."`
 }
 
-const problemType = "application/problem+json"
+const (
+	problemType = "application/problem+json"
+	blank       = "about:blank" // every problem's type
+)
 
 // Error makes a Problem an answer of a handler, as the methods below do.
 func (p *Problem) Error() string { return p.Detail }
@@ -50,7 +53,7 @@ func (p *Problem) GetHeaders() http.Header { return p.header }
 func (p *Problem) ContentType(string) string { return problemType }
 
 func problem(status int, detail, hint string) *Problem {
-	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint}
+	return &Problem{Type: blank, Title: http.StatusText(status), Status: status, Detail: detail, Hint: hint}
 }
 
 // with adds a header.

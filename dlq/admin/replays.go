@@ -22,7 +22,15 @@ type BulkOrder struct {
 
 // OptionalWhy is the body of a decision that needs no reason.
 type OptionalWhy struct {
-	Reason string `json:"reason,omitempty" maxLength:"1000" example:"it was the wrong consumer" doc:"Why, for those who read the audit."`
+	Reason string `json:"reason,omitempty" maxLength:"1000" example:"it was the wrong consumer" doc:"Why, for those who read the audit: at most 1000 bytes."`
+}
+
+// reason is "" also for no body.
+func (w *OptionalWhy) reason() string {
+	if w == nil {
+		return ""
+	}
+	return w.Reason
 }
 
 // Bulk is a bulk replay.
@@ -108,11 +116,11 @@ func (a *api) replays() {
 		},
 	}, a.startBulk)
 	register(a, route{
-		method: http.MethodGet, path: "/replays", role: dlq.Viewer, name: "list-bulk-replays", tag: tagReplays,
+		method: http.MethodGet, path: "/replays", role: dlq.Operator, name: "list-bulk-replays", tag: tagReplays,
 		summary: "List bulk replays", description: "The latest first.", also: []int{http.StatusUnprocessableEntity},
 	}, a.listBulks)
 	register(a, route{
-		method: http.MethodGet, path: "/replays/{id}", role: dlq.Viewer, name: "get-bulk-replay", tag: tagReplays,
+		method: http.MethodGet, path: "/replays/{id}", role: dlq.Operator, name: "get-bulk-replay", tag: tagReplays,
 		summary: "Look at a bulk replay", also: []int{http.StatusNotFound},
 	}, a.getBulk)
 	register(a, route{
@@ -161,11 +169,7 @@ func (a *api) getBulk(ctx context.Context, in *bulkIDInput) (*output[Bulk], erro
 }
 
 func (a *api) cancelBulk(ctx context.Context, in *cancelInput) (*output[Bulk], error) {
-	reason := ""
-	if in.Body != nil {
-		reason = in.Body.Reason
-	}
-	b, err := a.config.Queue.CancelBulk(ctx, in.ID, actor(ctx), reason)
+	b, err := a.config.Queue.CancelBulk(ctx, in.ID, actor(ctx), in.Body.reason())
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func send(t testing.TB, handler http.Handler, r *http.Request) reply {
 	switch {
 	case a.status >= 400:
 		p := a.problem()
-		if p.Status != a.status || p.Title != http.StatusText(a.status) || p.Detail == "" || p.Hint == "" {
+		if p.Type != "about:blank" || p.Status != a.status || p.Title != http.StatusText(a.status) || p.Detail == "" || p.Hint == "" {
 			t.Errorf("%s %s: status %d with the problem %+v", r.Method, r.URL, a.status, p)
 		}
 		if (a.status == http.StatusTooManyRequests) && a.header.Get("Retry-After") == "" {

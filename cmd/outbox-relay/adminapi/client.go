@@ -33,7 +33,7 @@ const (
 
 // Config says where the API is, and who asks.
 type Config struct {
-	URL   string // of the service: scheme, host and port; a path in front of /admin/v1 is kept
+	URL   string // of the service: scheme, host and port; a path in front of /admin/v1 is kept, less slashes at its end
 	Token Token  // nil: none is sent
 	// Pause before a GET is tried again, where the answer names none. 0: half a second.
 	Pause time.Duration
@@ -61,6 +61,7 @@ func New(c Config) (*Client, error) {
 	case c.Token != nil && base.Scheme == "http" && !loopback(base.Hostname()):
 		return nil, fmt.Errorf("http://%s would carry the token in the clear: use https, or a proxy on this machine", base.Host)
 	}
+	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), strings.TrimRight(base.RawPath, "/")
 	if c.Pause == 0 {
 		c.Pause = 500 * time.Millisecond
 	}

@@ -211,13 +211,18 @@ func TestPathInFrontIsKept(t *testing.T) {
 		answer(w, 200, "application/json", `{}`)
 	}))
 	defer server.Close()
-	c, err := New(Config{URL: server.URL + "/behind"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Get(t.Context(), "/dlq", nil, nil); err != nil || got != "/behind/admin/v1/dlq" {
-		t.Errorf("asked %s: %v", got, err)
+	for in, want := range map[string]string{
+		"": "/admin/v1/dlq", "/": "/admin/v1/dlq", "//": "/admin/v1/dlq", "/behind": "/behind/admin/v1/dlq", "/behind/": "/behind/admin/v1/dlq",
+		"/a%2Fb/": "/a%2Fb/admin/v1/dlq",
+	} {
+		c, err := New(Config{URL: server.URL + in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Get(t.Context(), "/dlq", nil, nil); err != nil || got != want {
+			t.Errorf("%q: asked %s, want %s: %v", in, got, want, err)
+		}
+		c.Close()
 	}
 }
 

@@ -185,6 +185,16 @@ type Timeline struct {
 	TraceID   string  `json:"traceId"`
 	Events    []Event `json:"events"`
 	Truncated bool    `json:"truncated"`
+	// Freezes are those of its aggregates, as they stand.
+	Freezes []Freeze `json:"freezes"`
+}
+
+// Lane is a lane, and who paused it.
+type Lane struct {
+	Lane        contracts.Lane `json:"lane"`
+	Paused      bool           `json:"paused"`
+	PausedBy    string         `json:"pausedBy"`
+	PauseReason string         `json:"pauseReason"`
 }
 
 // Entry is one line of the audit.

@@ -32,6 +32,29 @@ func TestRolesHighestCounts(t *testing.T) {
 	}
 }
 
+func TestRolesFileForms(t *testing.T) {
+	for name, yaml := range map[string]string{
+		"by role":        "roles:\n  viewer: [carol@example.com]\n  operator: [alice@example.com]\n  security: [bob@example.com]\n",
+		"by identity":    "roles:\n  carol@example.com: viewer\n  Alice@Example.com: operator\n  bob@example.com: security\n",
+		"as identities":  "identities:\n  carol@example.com: viewer\n  alice@example.com: operator\n  bob@example.com: security\n",
+		"side by side":   "roles:\n  viewer: [carol@example.com, alice@example.com]\n  alice@example.com: operator\nidentities:\n  bob@example.com: security\n",
+		"highest counts": "roles:\n  viewer: [carol@example.com, alice@example.com]\n  security: [bob@example.com]\nidentities:\n  bob@example.com: viewer\n  alice@example.com: operator\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := setupOIDC(t)
+			f.write(yaml)
+			f.now = f.now.Add(2 * time.Second)
+			for email, want := range map[string]dlq.Role{
+				"carol@example.com": dlq.Viewer, "alice@example.com": dlq.Operator, "bob@example.com": dlq.Security, "mallory@example.com": dlq.NoRole,
+			} {
+				if got := f.roleOf(email); got != want {
+					t.Errorf("%s has %s, want %s", email, got, want)
+				}
+			}
+		})
+	}
+}
+
 func TestRolesReload(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	f := setup(t, auth.Config{Mode: auth.ModeOIDC, Audience: []string{audience}, Log: zap.New(core)})
@@ -81,6 +104,11 @@ func TestRolesFaults(t *testing.T) {
 			`:2: role "viewr" is none of [viewer operator security]`, ":3: role operator is not a list", `:5: "bob" is not an email address`,
 			`:6: "17" is not an email address`, `:7: "" is not an email address`, ":9: b@example.com stands twice under security",
 		}},
+		{"identities, all at once", "identities:\n  viewer: [a@example.com]\n  a@example.com: boss\n  b@example.com: [viewer]\n  c@example.com:\n  d@example.com: viewer\n  D@example.com: security\n", []string{
+			`:2: "viewer" is not an email address`, `:3: role "boss" of a@example.com is none of [viewer operator security]`,
+			`:4: role "" of b@example.com is none of`, `:5: role "" of c@example.com is none of`, ":7: d@example.com stands twice",
+		}},
+		{"identities under roles", "roles:\n  '@b': viewer\n  a@example.com: boss\n", []string{`:2: "@b" is not an email address`, `:3: role "boss" of a@example.com`}},
 		{"role twice", "roles:\n  viewer: [a@example.com]\n  viewer: [b@example.com]\n", []string{`:3: "viewer" stands twice`}},
 		{"two documents", "roles: {}\n---\nroles: {}\n", []string{"more than one YAML document"}},
 		{"no YAML", "roles: [\n", []string{"yaml: line"}},

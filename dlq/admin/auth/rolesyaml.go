@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -21,9 +22,14 @@ const maxRolesBytes = 1 << 20
 //	  operator: [alice@example.com]
 //	  security: [bob@example.com]
 //
+// or, under roles or identities, also beside the other form:
+//
+//	identities:
+//	  alice@example.com: operator
+//
 // An address with several roles has the highest.
 func parseRoles(data []byte, name string) (map[string]dlq.Role, error) {
-	p := &rolesParser{name: name, byName: make(map[string]dlq.Role)}
+	p := &rolesParser{name: name, byName: make(map[string]dlq.Role), identities: make(map[string]bool)}
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	switch err := decoder.Decode(&document); {
@@ -47,6 +53,8 @@ type rolesParser struct {
 	name   string
 	byName map[string]dlq.Role
 	faults []error
+	// identities are those that stand with their role, each once.
+	identities map[string]bool
 }
 
 func (p *rolesParser) fault(line int, format string, args ...any) {
@@ -56,16 +64,46 @@ func (p *rolesParser) fault(line int, format string, args ...any) {
 func (p *rolesParser) file(node *yaml.Node) {
 	found := false
 	p.mapping(node, "the file", func(key, value *yaml.Node) {
-		if key.Value != "roles" {
-			p.fault(key.Line, "%q is not known: the file holds roles alone", key.Value)
+		switch key.Value {
+		case "roles":
+			p.mapping(value, "roles", func(key, value *yaml.Node) {
+				if strings.Contains(key.Value, "@") { // no role has one
+					p.identity(key, value)
+					return
+				}
+				p.role(key, value)
+			})
+		case "identities":
+			p.mapping(value, "identities", p.identity)
+		default:
+			p.fault(key.Line, "%q is not known: the file holds roles or identities alone", key.Value)
 			return
 		}
 		found = true
-		p.mapping(value, "roles", p.role)
 	})
 	if !found && node.Kind == yaml.MappingNode {
 		p.fault(node.Line, "roles is missing")
 	}
+}
+
+// identity reads an address with its role.
+func (p *rolesParser) identity(key, value *yaml.Node) {
+	email, ok := address(key.Value)
+	if key.Kind != yaml.ScalarNode || key.Tag != "!!str" || !ok {
+		p.fault(key.Line, "%q is not an email address", key.Value)
+		return
+	}
+	if p.identities[email] {
+		p.fault(key.Line, "%s stands twice", email)
+		return
+	}
+	p.identities[email] = true
+	role, ok := dlq.ParseRole(value.Value)
+	if value.Kind != yaml.ScalarNode || !ok {
+		p.fault(value.Line, "role %q of %s is none of %v", value.Value, email, dlq.Roles())
+		return
+	}
+	p.byName[email] = max(p.byName[email], role)
 }
 
 func (p *rolesParser) role(key, value *yaml.Node) {

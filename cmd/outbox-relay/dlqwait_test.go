@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// counter is a desk in front of an API of the test's, without patience. answers
+// holds what each path answers, look by look; the last one stays.
+func counter(t *testing.T, answers map[string][]any) (d *desk, stdout, stderr *strings.Builder) {
+	t.Helper()
+	looks := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, "/admin/v1")
+		all := answers[path]
+		if len(all) == 0 {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(all[min(looks[path], len(all)-1)])
+		looks[path]++
+	}))
+	t.Cleanup(server.Close)
+	client, err := adminapi.New(adminapi.Config{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	stdout, stderr = &strings.Builder{}, &strings.Builder{}
+	return &desk{Client: client, process: process{stdout: stdout, stderr: stderr}, self: "outbox-relay dlq"}, stdout, stderr
+}
+
+func TestWaitIsExplained(t *testing.T) {
+	paused := adminapi.List[adminapi.Lane]{Items: []adminapi.Lane{
+		{Lane: contracts.CriticalLane, Paused: true, PausedBy: "alice", PauseReason: "the consumer moves"}, {Lane: contracts.StandardLane},
+	}}
+	running := adminapi.List[adminapi.Lane]{Items: []adminapi.Lane{{Lane: contracts.CriticalLane}}}
+	replaying := func(lane contracts.Lane) adminapi.Item {
+		return adminapi.Item{ID: "x", Lane: lane, PendingTargets: []string{"FUNNEL"}, Replaying: &adminapi.Request{}}
+	}
+	for _, tc := range []struct {
+		name  string
+		lane  contracts.Lane
+		lanes any // nil: not to be seen
+		want  string
+	}{
+		{"its lane is paused", contracts.CriticalLane, paused, "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n"},
+		{"another lane is paused", contracts.StandardLane, paused, "still waiting: FUNNEL may be out"},
+		{"no lane is paused", contracts.CriticalLane, running, "still waiting: FUNNEL may be out"},
+		{"the lanes cannot be seen", contracts.CriticalLane, nil, "still waiting: FUNNEL may be out"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := map[string][]any{"/dlq/x": {replaying(tc.lane), replaying(tc.lane), adminapi.Item{State: contracts.DeadReplayed}}}
+			if tc.lanes != nil {
+				answers["/lanes"] = []any{tc.lanes}
+			}
+			d, stdout, stderr := counter(t, answers)
+			if err := d.await(t.Context(), "x"); err != nil {
+				t.Fatal(err)
+			}
+			if got := stderr.String(); !strings.HasPrefix(got, tc.want) || strings.Count(got, "still waiting") != 1 || stdout.String() != "delivered\n" {
+				t.Errorf("told %q and %q, want %q once", stdout, got, tc.want)
+			}
+		})
+	}
+	t.Run("a bulk replay", func(t *testing.T) {
+		bulk := func(state dlq.BulkState, replaying int) adminapi.Bulk {
+			return adminapi.Bulk{State: state, Total: 2, Replaying: replaying, Delivered: 2 - replaying}
+		}
+		d, _, stderr := counter(t, map[string][]any{"/replays/b": {bulk(dlq.BulkRunning, 2), bulk(dlq.BulkRunning, 2), bulk(dlq.BulkDone, 0)}, "/lanes": {paused}})
+		if err := d.follow(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := stderr.String(), "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n"; got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	})
+}
+
+func TestStandstillIsToldOnceItIsLong(t *testing.T) {
+	s := &standstill{patience: time.Hour, since: time.Now()}
+	told := 0
+	look := func(at string) { s.look(context.Background(), at, func() { told++ }) }
+	look("a")
+	s.since = time.Now().Add(-2 * time.Hour)
+	look("b") // it has got on
+	if told != 0 {
+		t.Error("told though it gets on")
+	}
+	s.since = time.Now().Add(-2 * time.Hour)
+	look("b")
+	look("b")
+	if told != 1 {
+		t.Errorf("told %d times, want once", told)
+	}
+}
+
+func TestDeliveredBlockTellsOfItsFreeze(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		tier  contracts.Tier
+		trace any
+		want  string
+	}{
+		{
+			"frozen", contracts.SecurityBlock,
+			adminapi.Timeline{Freezes: []adminapi.Freeze{{AggregateID: "b", State: dlq.Frozen}, {AggregateID: "a 1", State: dlq.Frozen}}},
+			"delivered\na 1 is still frozen, and its later records are held; to release it:\noutbox-relay dlq release 'a 1' --reason '...'\n",
+		},
+		{"being released", contracts.SecurityBlock, adminapi.Timeline{Freezes: []adminapi.Freeze{{AggregateID: "a 1", State: dlq.Releasing}}}, "delivered\n"},
+		{"not frozen", contracts.SecurityBlock, adminapi.Timeline{}, "delivered\n"},
+		{"of another tier", contracts.ReviewRequired, adminapi.Timeline{Freezes: []adminapi.Freeze{{AggregateID: "a 1", State: dlq.Frozen}}}, "delivered\n"},
+		{"not known", contracts.SecurityBlock, nil, "delivered\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := map[string][]any{"/dlq/x": {adminapi.Item{State: contracts.DeadReplayed, Tier: tc.tier, AggregateID: "a 1", TraceID: "t"}}}
+			if tc.trace != nil {
+				answers["/trace/t"] = []any{tc.trace}
+			}
+			d, stdout, stderr := counter(t, answers)
+			if err := d.await(t.Context(), "x"); err != nil {
+				t.Fatal(err)
+			}
+			if stdout.String() != tc.want || (tc.trace == nil) != strings.Contains(stderr.String(), "not known whether a 1 is still frozen") {
+				t.Errorf("told %q and %q, want %q", stdout, stderr, tc.want)
+			}
+		})
+	}
+}
+
+func TestEmptyPageWithMoreBehindIt(t *testing.T) {
+	d, stdout, stderr := counter(t, nil)
+	if err := d.endPage(newTable(io.Discard, "HEAD"), 0, "dead letters", "n"); err != nil {
+		t.Fatal(err)
+	}
+	if stdout.String() != "no dead letters on this page\n" || !strings.Contains(stderr.String(), "--page-token n") {
+		t.Errorf("told %q and %q", stdout, stderr)
+	}
+}
+
+// What is looked at is what is started: what dies in between is none of it.
+func TestBulkFreezesItsFilter(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		found int
+		args  []string
+		posts int
+		want  string
+	}{
+		{"something to do", 1, nil, 2, "bulk replay b of 1 dead letter has begun"},
+		{"with an end of its own", 1, []string{"--to", "2026-03-01T00:00:00Z"}, 2, "has begun"},
+		{"nothing to do", 0, nil, 1, "nothing to do\n"},
+		{"nothing to do, as JSON", 0, []string{"--json"}, 1, `"items": []`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var posted []adminapi.BulkRequest
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var request adminapi.BulkRequest
+				if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+					t.Error(err)
+				}
+				posted = append(posted, request)
+				w.Header().Set("Content-Type", "application/json")
+				if request.DryRun {
+					_ = json.NewEncoder(w).Encode(adminapi.Selection{Items: make([]adminapi.Item, tc.found)})
+					return
+				}
+				_ = json.NewEncoder(w).Encode(adminapi.Bulk{ID: "b", Total: tc.found})
+			}))
+			defer server.Close()
+			args := append([]string{"dlq", "bulk", "--url", server.URL + "/", "--group", "g", "--yes", "--no-follow", "--reason", "x"}, tc.args...)
+			before := time.Now()
+			got := runProgram(t, nil, "", args...)
+			if got.code != exitOK || !strings.Contains(got.stdout, tc.want) || len(posted) != tc.posts {
+				t.Fatalf("%d requests, want %d; %+v, want %q", len(posted), tc.posts, got, tc.want)
+			}
+			to := posted[0].Filter.To
+			if len(tc.args) < 2 && (to.Before(before) || to.After(time.Now())) {
+				t.Errorf("it ends at %s", to)
+			}
+			for n, p := range posted {
+				if !p.Filter.To.Equal(to) || p.DryRun != (n == 0) || p.Filter.Group != "g" {
+					t.Errorf("request %d: %+v", n+1, p)
+				}
+			}
+		})
+	}
+}
