@@ -215,7 +215,7 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 	var records, others []appendable
 	c.broker.refuseAll()
 	for n := range pinned {
-		records = append(records, c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("bulk-%d", n%250)), int64(1+n/250)))
+		records = append(records, c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("bulk-%d", n%250)), 1+n/250))
 	}
 	for n := range outside {
 		r := c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("other-%d", n)), 1)
