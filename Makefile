@@ -36,7 +36,7 @@ test-race: ## run the tests under the race detector
 .PHONY: test-emulators
 test-emulators: ## run the conformance and end-to-end tests on Google's emulators
 	go run ./deploy/local/google/cmd/google-emulators -- \
-		sh -c "go test -count=1 -timeout 20m -run 'Google|E2E' $(TEST_ARGS) $(PKGS) && go test -count=1 -run '/google' $(TEST_ARGS) ./ier/pubsub"
+		sh -c "go test -count=1 -timeout 20m -run 'Google|E2E' $(TEST_ARGS) $(PKGS) && go test -count=1 -run '/google' $(TEST_ARGS) ./ier/pubsub ./dlq/admin"
 
 .PHONY: lint
 lint: $(TOOLS)/installed ## run gofumpt, vet and the linters of .golangci.yml
