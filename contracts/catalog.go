@@ -25,8 +25,9 @@ type LanePolicy struct {
 	Run          int           // records of one aggregate handed to a worker at once
 	Window       int           // documents in a listener's window
 	InFlight     int           // records of one outbox in memory at most
+	InFlightMiB  int           // what the records of all outboxes in memory take up at most in one instance, about; those that wait for a retry apart
 	PublishDelay time.Duration // how long a publish waits for company; 0: none
-	SettleLinger time.Duration // how long a settled record waits for company; 0: none
+	SettleLinger time.Duration // how long a delivered record waits for company before it is marked, which its lag does not count; 0: none
 }
 
 // TargetKind is how a target is reached.
@@ -43,6 +44,9 @@ type TargetSpec struct {
 	Name  string
 	Kind  TargetKind
 	Topic string // KindPubSub only: topic ID without its project
+	// RatePerSecond bounds a handler's calls to what it stands for; 0 for
+	// KindPubSub. What is a call is the handler's to say.
+	RatePerSecond float64
 }
 
 // OnDelivered is what happens to a record's document once all targets have it.
@@ -60,7 +64,7 @@ type Outbox struct {
 	Slice       string // the producer that owns it; default of a record's producer
 	OnDelivered OnDelivered
 	Retention   time.Duration // expireAt is this long after delivery
-	Shards      int           // 1 unless its producers write a shard field
+	Shards      int           // 1 or more; with several, its producers write a shard into each record
 	Events      []*EventRoute // those of everyOutbox included, exact types before patterns
 }
 
@@ -74,8 +78,11 @@ type EventRoute struct {
 	// TwoPersonRule asks that a SECURITY_BLOCK dead letter is replayed by
 	// another person than the one who authorized it.
 	TwoPersonRule bool
-	SchemaName    string // "" when the payload is not checked
-	Schema        *jsonschema.Schema
+	// RevokeTokens asks the handler among Targets to revoke the account's
+	// refresh tokens when an event takes rights away. False where none is.
+	RevokeTokens bool
+	SchemaName   string // "" when the payload is not checked
+	Schema       *jsonschema.Schema
 }
 
 // RetryPolicy bounds the attempts before a record is dead-lettered.
@@ -118,6 +125,11 @@ func (o *Outbox) Route(eventType string) *EventRoute {
 		}
 	}
 	return best
+}
+
+// hasHandler reports whether one of e's targets is a handler.
+func (c *Catalog) hasHandler(e *EventRoute) bool {
+	return slices.ContainsFunc(e.Targets, func(name string) bool { return c.Targets[name].Kind == KindHandler })
 }
 
 // Lanes lists the lanes that the outbox's events declare, most urgent first.

@@ -40,9 +40,9 @@ func TestDefaultCatalogIsTheContract(t *testing.T) {
 	topic := func(name, topic string) TargetSpec { return TargetSpec{Name: name, Kind: KindPubSub, Topic: topic} }
 	want := &Catalog{
 		Lanes: map[Lane]LanePolicy{
-			CriticalLane:   {SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 200, InFlight: 1000, PublishDelay: 0, SettleLinger: 5 * time.Millisecond},
-			StandardLane:   {SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 200, InFlight: 1000, PublishDelay: time.Millisecond, SettleLinger: 20 * time.Millisecond},
-			BackgroundLane: {SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 1000, PublishDelay: 5 * time.Millisecond, SettleLinger: 50 * time.Millisecond},
+			CriticalLane:   {SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8, PublishDelay: 0, SettleLinger: 50 * time.Millisecond},
+			StandardLane:   {SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8, PublishDelay: time.Millisecond, SettleLinger: 100 * time.Millisecond},
+			BackgroundLane: {SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 500, InFlight: 1000, InFlightMiB: 8, PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond},
 		},
 		Targets: map[string]TargetSpec{
 			"FUNNEL":             topic("FUNNEL", "ier-funnel-standard"),
@@ -52,7 +52,7 @@ func TestDefaultCatalogIsTheContract(t *testing.T) {
 			"ORG_SCHEDULE":       topic("ORG_SCHEDULE", "ier-org-schedule"),
 			"VS4_TAG_SUBSCRIBER": topic("VS4_TAG_SUBSCRIBER", "ier-tag-subscriber"),
 			"AUDIT_COLLECTOR":    topic("AUDIT_COLLECTOR", "ier-audit-collector"),
-			"CLAIMS_HANDLER":     {Name: "CLAIMS_HANDLER", Kind: KindHandler},
+			"CLAIMS_HANDLER":     {Name: "CLAIMS_HANDLER", Kind: KindHandler, RatePerSecond: 500},
 		},
 		Retry:  RetryPolicy{MaxAttempts: 3, Initial: 500 * time.Millisecond, Max: 10 * time.Second, Multiplier: 4},
 		Replay: ReplayPolicy{Delays: []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}, RatePerSecond: 20},

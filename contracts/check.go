@@ -49,6 +49,7 @@ func (c *Catalog) Check(rec *Record, decoded Faults) Checked {
 	j.attributes()
 	j.event(o)
 	j.classes()
+	j.shard(o)
 	j.payload()
 
 	out := Checked{Route: j.route, Lane: j.lane(), Disagreements: j.disagreements()}

@@ -9,11 +9,14 @@ const (
 	ContractViolation   Reason = "CONTRACT_VIOLATION"
 	PermanentFailure    Reason = "PERMANENT_FAILURE"
 	ClaimsRefreshFailed Reason = "CLAIMS_REFRESH_FAILED"
+	// Restored: it was waiting when Firestore was exported, so that nobody knows
+	// whether it was delivered after that. Only `outbox-relay restore` says so.
+	Restored Reason = "RESTORED"
 )
 
 // Reasons lists every reason.
 func Reasons() []Reason {
-	return []Reason{AttemptsExhausted, ContractViolation, PermanentFailure, ClaimsRefreshFailed}
+	return []Reason{AttemptsExhausted, ContractViolation, PermanentFailure, ClaimsRefreshFailed, Restored}
 }
 
 // DeadState is where a dead letter stands.
@@ -43,21 +46,23 @@ func (t Tier) FirstState() DeadState {
 
 // Collections that the service writes. None of them can be an outbox.
 const (
-	CollectionDeadLetters    = "dead-letter-queue"
-	CollectionFrozen         = "frozen-entities"
-	CollectionErrorLog       = "domain-error-log"
-	CollectionRefreshSignals = "token-refresh-signals"
-	CollectionAudit          = "audit-log"    // one document for each decision
-	CollectionGroups         = "dlq-groups"   // one for each event type and normalised error
-	CollectionReplays        = "bulk-replays" // bulk replays; their pinned items are documents below them
-	CollectionLaneControl    = "lane-control" // one for each lane that was ever paused
+	CollectionDeadLetters     = "dead-letter-queue"
+	CollectionFrozen          = "frozen-entities"
+	CollectionErrorLog        = "domain-error-log"
+	CollectionRefreshSignals  = "token-refresh-signals"
+	CollectionClaimsSnapshots = "claims-snapshots" // one for each account, merged from its events
+	CollectionAudit           = "audit-log"        // one document for each decision
+	CollectionGroups          = "dlq-groups"       // one for each event type and normalised error
+	CollectionReplays         = "bulk-replays"     // bulk replays; their pinned items are documents below them
+	CollectionLaneControl     = "lane-control"     // one for each lane that was ever paused
+	CollectionLeases          = "relay-leases"     // who owns which share, and the instances that run
 )
 
 // Collections lists the service's own collections.
 func Collections() []string {
 	return []string{
-		CollectionDeadLetters, CollectionFrozen, CollectionErrorLog, CollectionRefreshSignals,
-		CollectionAudit, CollectionGroups, CollectionReplays, CollectionLaneControl,
+		CollectionDeadLetters, CollectionFrozen, CollectionErrorLog, CollectionRefreshSignals, CollectionClaimsSnapshots,
+		CollectionAudit, CollectionGroups, CollectionReplays, CollectionLaneControl, CollectionLeases,
 	}
 }
 
@@ -90,4 +95,6 @@ const (
 	DeadFieldLastReplay     = "lastReplay"    // how the last one ended
 	DeadFieldAuthorizedBy   = "authorizedBy"  // SECURITY_BLOCK: who authorized its replay
 	DeadFieldRecordTrimmed  = "recordTrimmed" // its record lacks its payload, which stands in the outbox alone
+	// DeadFieldRelayTraceparent names the span in which it was buried, if that was sampled.
+	DeadFieldRelayTraceparent = "relayTraceparent"
 )

@@ -43,6 +43,9 @@ func DecodeRecord(outbox, id string, fields map[string]any) (*Record, Faults) {
 
 		Fields: fields,
 	}
+	if shard, ok := fields[FieldShard].(int64); ok {
+		rec.Shard = &shard
+	}
 	d.timestamp(FieldDeliveredAt, relayWritten)
 	d.timestamp(FieldExpireAt, relayWritten)
 	return rec, d.faults

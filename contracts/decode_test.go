@@ -29,12 +29,12 @@ func TestDecodeRecordReadsEveryField(t *testing.T) {
 		"occurredAt": at, "createdAt": at.Add(1), "payload": map[string]any{"k": int64(1)}, "status": "retrying", "attempts": int64(2),
 		"lastError": "oops", "nextAttemptAt": at.Add(2), "deliveredTargets": []any{"A", "B"}, "deliveredAt": at, "expireAt": at,
 		"attemptErrors": []any{map[string]any{"time": at.Add(3), "attempt": int64(1), "target": "A", "code": "C", "message": "m"}},
-		"extra":         "is kept in Fields alone",
+		"shard":         int64(3), "extra": "is kept in Fields alone",
 	}
 	want := &Record{
 		Outbox: "box", ID: "doc", EventID: "id", EventType: "type", EventVersion: 4, AggregateType: "agg", AggregateID: "a",
 		IdempotencyKey: "key", TraceID: "trace", Traceparent: "parent", Producer: "p", Lane: CriticalLane, Tier: SafeAuto,
-		OccurredAt: at, CreatedAt: at.Add(1), Payload: map[string]any{"k": int64(1)}, Status: Retrying, Attempts: 2,
+		OccurredAt: at, CreatedAt: at.Add(1), Shard: new(int64(3)), Payload: map[string]any{"k": int64(1)}, Status: Retrying, Attempts: 2,
 		LastError: "oops", NextAttemptAt: at.Add(2), DeliveredTargets: []string{"A", "B"},
 		AttemptErrors: []AttemptError{{At: at.Add(3), Attempt: 1, Target: "A", Code: "C", Message: "m"}}, Fields: fields,
 	}

@@ -50,7 +50,7 @@ func Fields(data []byte) (map[string]any, error) {
 	}
 	for key, v := range fields {
 		var err error
-		if fields[key], err = exact(v, jsonPath(key)); err != nil {
+		if fields[key], err = exact(v, jsonPath("").key(key)); err != nil {
 			return nil, fmt.Errorf("decode record: %w", err)
 		}
 	}

@@ -6,23 +6,27 @@ import "time"
 
 const (
 	defaultRetention = 168 * time.Hour
-	maxShards        = 1000
-	anyVersion       = "any" // how a catalog writes version 0
+	maxShards        = 64 // each is a share with listeners of its own
+	// defaultHandlerRate, in calls a second, is a stop to what runs away. Firebase
+	// publishes no limit for changes of claims; where it has one, its answers hold
+	// the calls up.
+	defaultHandlerRate = 500
+	anyVersion         = "any" // how a catalog writes version 0
 )
 
 func defaultLanes() map[Lane]LanePolicy {
 	return map[Lane]LanePolicy{
 		CriticalLane: {
-			SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 200, InFlight: 1000,
-			PublishDelay: 0, SettleLinger: 5 * time.Millisecond,
+			SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8,
+			PublishDelay: 0, SettleLinger: 50 * time.Millisecond,
 		},
 		StandardLane: {
-			SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 200, InFlight: 1000,
-			PublishDelay: time.Millisecond, SettleLinger: 20 * time.Millisecond,
+			SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8,
+			PublishDelay: time.Millisecond, SettleLinger: 100 * time.Millisecond,
 		},
 		BackgroundLane: {
-			SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 200, InFlight: 1000,
-			PublishDelay: 5 * time.Millisecond, SettleLinger: 50 * time.Millisecond,
+			SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 500, InFlight: 1000, InFlightMiB: 8,
+			PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond,
 		},
 	}
 }

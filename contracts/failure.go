@@ -31,7 +31,11 @@ func (k Kind) String() string {
 type Failure struct {
 	Kind Kind
 	Code string // one bounded word for metrics, logs and dead letters: "Unavailable", "TooLarge"
-	Err  error
+	// Reason is what the record is dead-lettered as once its attempts are
+	// exhausted; "" leaves it at AttemptsExhausted. A permanent failure stays
+	// PermanentFailure.
+	Reason Reason
+	Err    error
 }
 
 func (f *Failure) Error() string {
@@ -48,6 +52,9 @@ func (f *Failure) FailureKind() Kind { return f.Kind }
 
 // FailureCode makes Failure answer CodeOf.
 func (f *Failure) FailureCode() string { return f.Code }
+
+// FailureReason makes Failure answer ReasonOf.
+func (f *Failure) FailureReason() Reason { return f.Reason }
 
 // KindOf asks err for its kind by behaviour. An error that does not know is
 // Attributable.
@@ -67,4 +74,14 @@ func CodeOf(err error) string {
 		return c.FailureCode()
 	}
 	return "Unknown"
+}
+
+// ReasonOf asks err what exhausted attempts are dead-lettered as. An error that
+// does not know has none, "".
+func ReasonOf(err error) Reason {
+	var r interface{ FailureReason() Reason }
+	if errors.As(err, &r) {
+		return r.FailureReason()
+	}
+	return ""
 }

@@ -6,16 +6,19 @@ import (
 )
 
 // jsonPath names a place inside a record: payload.lines[2].amount. A key that
-// is no plain word is quoted: payload["my key"].
+// is no plain word, or a long one, is quoted: payload["my key"].
 type jsonPath string
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
 
 func (p jsonPath) key(name string) jsonPath {
-	if plainKey.MatchString(name) {
-		return p + "." + jsonPath(name)
+	switch {
+	case len(name) > quoteLimit || !plainKey.MatchString(name):
+		return p + "[" + jsonPath(quoted(name)) + "]"
+	case p == "":
+		return jsonPath(name)
 	}
-	return p + "[" + jsonPath(quoted(name)) + "]"
+	return p + "." + jsonPath(name)
 }
 
 func (p jsonPath) index(i int) jsonPath {

@@ -46,6 +46,8 @@ func collectionProblem(name string) string {
 		return "is longer than 1024 bytes or holds characters that are not printable"
 	case slices.Contains(Collections(), name):
 		return "is a collection of the service's own"
+	case name == ShareQueue || strings.HasPrefix(name, InstancePrefix):
+		return "is a name of the service's own among its leases"
 	}
 	return ""
 }

@@ -105,13 +105,14 @@ func (p *catalogParser) parseLanes(top *section) {
 	for _, l := range Lanes() {
 		def := p.cat.Lanes[l]
 		s := p.r.open(lanes.get(string(l)), "lane "+string(l),
-			"sla", "workers", "run", "window", "inFlight", "publishDelay", "settleLinger")
+			"sla", "workers", "run", "window", "inFlight", "inFlightMiB", "publishDelay", "settleLinger")
 		p.cat.Lanes[l] = LanePolicy{
 			SLA:          s.duration("sla", def.SLA, time.Millisecond),
 			Workers:      int(s.integer("workers", int64(def.Workers), 10_000)),
 			Run:          int(s.integer("run", int64(def.Run), 100_000)),
 			Window:       int(s.integer("window", int64(def.Window), 100_000)),
 			InFlight:     int(s.integer("inFlight", int64(def.InFlight), 10_000_000)),
+			InFlightMiB:  int(s.integer("inFlightMiB", int64(def.InFlightMiB), 10_000)),
 			PublishDelay: s.duration("publishDelay", def.PublishDelay, 0),
 			SettleLinger: s.duration("settleLinger", def.SettleLinger, 0),
 		}
@@ -135,7 +136,7 @@ func (p *catalogParser) parseTargets(top *section) {
 }
 
 func (p *catalogParser) parseTarget(e yamlEntry) {
-	s := p.r.open(e.value, "target "+e.name, "kind", "topic")
+	s := p.r.open(e.value, "target "+e.name, "kind", "topic", "ratePerSecond")
 	if s == nil {
 		return
 	}
@@ -148,10 +149,14 @@ func (p *catalogParser) parseTarget(e yamlEntry) {
 		if problem := topicProblem(spec.Topic); spec.Topic != "" && problem != "" {
 			p.r.fault(n, "name another topic", "target %s: topic %q %s", e.name, spec.Topic, problem)
 		}
+		if n := s.get("ratePerSecond"); n != nil {
+			p.r.fault(n, "remove the rate or make the kind handler", "target %s: a topic has no ratePerSecond", e.name)
+		}
 	case KindHandler:
 		if n := s.get("topic"); n != nil {
 			p.r.fault(n, "remove the topic or make the kind pubsub", "target %s: a handler has no topic", e.name)
 		}
+		spec.RatePerSecond = s.number("ratePerSecond", defaultHandlerRate, 0.001, 100_000)
 	case "": // named already
 	default:
 		p.r.fault(kindNode, "use pubsub or handler", "target %s: kind %q is unknown", e.name, spec.Kind)

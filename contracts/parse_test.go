@@ -72,6 +72,9 @@ func TestCatalogFaults(t *testing.T) {
 		{"target without kind", "targets:\n  T: {topic: the-topic}\n" + box(soundEvent), []string{`2: target T: key "kind" is missing; add it`}},
 		{"unknown kind", "targets:\n  T: {kind: kafka, topic: the-topic}\n" + box(soundEvent), []string{`2: target T: kind "kafka" is unknown; use pubsub or handler`}},
 		{"handler with a topic", "targets:\n  T: {kind: handler, topic: the-topic}\n" + box(soundEvent), []string{"2: target T: a handler has no topic; remove the topic or make the kind pubsub"}},
+		{"topic with a rate", "targets:\n  T: {kind: pubsub, topic: the-topic, ratePerSecond: 5}\n" + box(soundEvent), []string{"2: target T: a topic has no ratePerSecond; remove the rate or make the kind handler"}},
+		{"handler with a bad rate", "targets:\n  T: {kind: handler, ratePerSecond: fast}\n" + box(soundEvent), []string{"2: target T: ratePerSecond is no decimal number; write digits"}},
+		{"handler without a rate", "targets:\n  T: {kind: handler, ratePerSecond: 0}\n" + box(soundEvent), []string{"2: target T: ratePerSecond is 0, out of range; use 0.001 to 100000"}},
 		{"topic too short", "targets:\n  T: {kind: pubsub, topic: ab}\n" + box(soundEvent), []string{`2: target T: topic "ab" is not 3 to 255 letters, digits or -._~+% that start with a letter; name another topic`}},
 		{"topic reserved", "targets:\n  T: {kind: pubsub, topic: google-thing}\n" + box(soundEvent), []string{`2: target T: topic "google-thing" starts with goog, which Pub/Sub reserves; name another topic`}},
 		{"topic of our own", "targets:\n  T: {kind: pubsub, topic: domain-metrics}\n" + box(soundEvent), []string{`2: target T: topic "domain-metrics" is a topic of the service's own; name another topic`}},
@@ -85,7 +88,7 @@ func TestCatalogFaults(t *testing.T) {
 			"4: outbox box has no event; declare one",
 			`6: outbox box: onDelivered "burn" is unknown; use mark or delete`,
 			"7: outbox box: retention is 0s, less than 1s; raise it",
-			"8: outbox box: shards is 0, out of range; use 1 to 1000",
+			"8: outbox box: shards is 0, out of range; use 1 to 64",
 		}},
 		{"collection with a slash", strings.Replace(sound, "name: box", "name: a/b", 1), []string{`4: outbox "a/b" is not a Firestore collection ID: it is . or .. or holds a slash; rename it`}},
 		{"collection reserved", strings.Replace(sound, "name: box", "name: __box__", 1), []string{`4: outbox "__box__" is reserved by Firestore, as every __name__; rename it`}},
@@ -98,7 +101,7 @@ func TestCatalogFaults(t *testing.T) {
 		}},
 		{"event is text", soundTargets + box("E"), []string{"7: event 1 of outbox box is text, not a mapping; write it as key: value lines"}},
 		{"unknown words in an event", soundTargets + box("{type: E, lane: FAST, tier: MILD, targets: [NOBODY], color: red}"), []string{
-			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, lane, tier, targets, schema, twoPersonRule`,
+			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, lane, tier, targets, schema, twoPersonRule, revokeTokens`,
 			`7: event E of outbox box: lane "FAST" is unknown; use one of CRITICAL_LANE, STANDARD_LANE, BACKGROUND_LANE`,
 			`7: event E of outbox box: tier "MILD" is unknown; use one of SAFE_AUTO, REVIEW_REQUIRED, SECURITY_BLOCK`,
 			`7: event E of outbox box: target "NOBODY" is unknown; declare it under targets`,
@@ -107,6 +110,13 @@ func TestCatalogFaults(t *testing.T) {
 		{"target twice", soundTargets + box("{type: E, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T, T]}"), []string{"7: event E of outbox box names target T twice; keep one of them"}},
 		{"two-person rule is a word", soundTargets + box(event("twoPersonRule: please")), []string{"7: event E of outbox box: twoPersonRule is neither true nor false; write true or false"}},
 		{"two-person rule of a mild tier", soundTargets + box(event("twoPersonRule: true")), []string{"7: event E of outbox box: twoPersonRule is for tier SECURITY_BLOCK alone; remove it, or use tier SECURITY_BLOCK"}},
+		{"revoking is a word", soundTargets + box(event("revokeTokens: please")), []string{"7: event E of outbox box: revokeTokens is neither true nor false; write true or false"}},
+		{"revoking without a handler", soundTargets + box(event("revokeTokens: true")), []string{
+			"7: event E of outbox box: revokeTokens is for events with a handler target alone; remove it, or name a target of kind handler",
+		}},
+		{"revoking with an unknown target", soundTargets + box("{type: E, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [U], revokeTokens: true}"), []string{
+			`7: event E of outbox box: target "U" is unknown; declare it under targets`,
+		}},
 		{"bad version", soundTargets + box(event("version: 0")), []string{"7: event E of outbox box: version is 0, out of range; use 1 to 9223372036854775807"}},
 		{"version is a word", soundTargets + box(event("version: latest")), []string{"7: event E of outbox box: version is text, want an integer; write digits"}},
 		{"event twice", soundTargets + box(soundEvent, soundEvent), []string{"8: outbox box: event E is declared twice, also in line 7; keep one of them"}},
@@ -141,7 +151,7 @@ func TestCatalogFaults(t *testing.T) {
 		{"name over two lines", strings.Replace(sound, "name: box", "name: \"a\\nb/\"", 1), []string{`4: outbox "a\nb/" is not a Firestore collection ID: it is . or .. or holds a slash; rename it`}},
 		{"fault at a name over two lines", strings.Replace(sound, "name: box\n  slice: s", "name: \"a\\nb\"\n  slice: s\n  shards: 0", 1), []string{
 			`4: outbox "a\nb" is longer than 1024 bytes or holds characters that are not printable; rename it`,
-			"6: outbox a b: shards is 0, out of range; use 1 to 1000",
+			"6: outbox a b: shards is 0, out of range; use 1 to 64",
 		}},
 		{"empty text", strings.Replace(sound, "slice: s", "slice: ''", 1), []string{"5: outbox box: slice is empty; give it a value"}},
 		{"syntax error in a second document", sound + "---\n\t- x", []string{"9: not YAML: found character that cannot start any token; mend the syntax"}},
@@ -287,7 +297,8 @@ func randomCatalog(t *rapid.T) string {
 		millis.Draw(t, "sla")+1, rapid.IntRange(1, 99).Draw(t, "workers"), millis.Draw(t, "delay"))
 	fmt.Fprintf(&b, "retry: {multiplier: %v}\nreplay: {delays: [%dms, %ds], ratePerSecond: %v}\n", rapid.Float64Range(1, 1000).Draw(t, "multiplier"),
 		millis.Draw(t, "first"), millis.Draw(t, "second"), rapid.Float64Range(0.001, 100_000).Draw(t, "rate"))
-	b.WriteString(soundTargets + "  H: {kind: handler}\neveryOutbox:\n- {type: Every, lane: BACKGROUND_LANE, tier: SAFE_AUTO, targets: [H]}\noutboxes:\n")
+	b.WriteString(soundTargets + "  H: {kind: handler}\neveryOutbox:\n- {type: Every, lane: BACKGROUND_LANE, tier: SAFE_AUTO, targets: [H], revokeTokens: ")
+	fmt.Fprintf(&b, "%v}\noutboxes:\n", rapid.Bool().Draw(t, "revoke"))
 	for i := range rapid.IntRange(1, 3).Draw(t, "outboxes") {
 		fmt.Fprintf(&b, "- name: %q\n  slice: %q\n  onDelivered: %s\n  retention: %ds\n  shards: %d\n  events:\n",
 			fmt.Sprint(rapid.SampledFrom([]string{"box", "true", "7", "ö x", "~"}).Draw(t, "name"), i), rapid.StringMatching(`[ -~]{1,12}`).Draw(t, "slice"),
@@ -341,6 +352,32 @@ func FuzzParseCatalog(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestHandlerSettings(t *testing.T) {
+	text := "targets:\n  T: {kind: handler, ratePerSecond: 2.5}\n  U: {kind: handler}\n  V: {kind: pubsub, topic: the-topic}\n" +
+		box("{type: E, lane: CRITICAL_LANE, tier: SAFE_AUTO, targets: [V, T], revokeTokens: true}", "{type: F, lane: CRITICAL_LANE, tier: SAFE_AUTO, targets: [U]}")
+	cat, err := ParseCatalog("c.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roundTrip(t, cat)
+	o := cat.Outboxes[0]
+	got := []any{cat.Targets["T"].RatePerSecond, cat.Targets["U"].RatePerSecond, cat.Targets["V"].RatePerSecond, o.Route("E").RevokeTokens, o.Route("F").RevokeTokens}
+	if diff := cmp.Diff([]any{2.5, 500.0, 0.0, true, false}, got); diff != "" {
+		t.Error(diff)
+	}
+	standIn, err := cat.WithTopics(map[string]string{"T": "ier-t", "U": "ier-u"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if err := standIn.Print(&buf); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseCatalog("printed.yaml", buf.Bytes(), nil); err != nil {
+		t.Errorf("a catalog with stand-ins does not load once printed: %v", err)
+	}
 }
 
 func TestTwoPersonRule(t *testing.T) {

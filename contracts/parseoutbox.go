@@ -58,9 +58,22 @@ func (p *catalogParser) parseOutbox(i int, n *yaml.Node, every []declared) {
 	}
 	o.Retention = s.duration("retention", defaultRetention, time.Second)
 	o.Shards = int(s.integer("shards", 1, maxShards))
+	p.checkShares(nameNode, o)
 	events := p.parseEvents(s, "events", s.require("events"), s.where)
 	p.join(s, o, events, every)
 	p.cat.Outboxes = append(p.cat.Outboxes, o)
+}
+
+// checkShares names the outboxes declared before whose shares o's would be
+// mistaken for, as box.0 would for the first of a box with shards.
+func (p *catalogParser) checkShares(n *yaml.Node, o *Outbox) {
+	for _, other := range p.cat.Outboxes {
+		for _, share := range o.Shares() {
+			if o.Name != "" && other.Name != o.Name && slices.ContainsFunc(other.Shares(), func(s Share) bool { return s.String() == share.String() }) {
+				p.r.fault(n, "rename one", "outbox %s and outbox %s would both have a share %s", o.Name, other.Name, share)
+			}
+		}
+	}
 }
 
 // join gives o its own events and those of every outbox, and checks them
@@ -124,7 +137,7 @@ func (p *catalogParser) warnTwoLanes(s *section, o *Outbox) {
 func (p *catalogParser) parseEvents(s *section, key string, n *yaml.Node, of string) []declared {
 	var out []declared
 	for i, item := range s.list(key, n) {
-		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema", "twoPersonRule")
+		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema", "twoPersonRule", "revokeTokens")
 		if e != nil {
 			out = append(out, declared{p.parseEvent(e, of), item})
 		}
@@ -164,7 +177,17 @@ func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
 	if e.TwoPersonRule && e.Tier.Valid() && e.Tier != SecurityBlock {
 		p.r.fault(s.get("twoPersonRule"), "remove it, or use tier "+string(SecurityBlock), "%s: twoPersonRule is for tier %s alone", s.where, SecurityBlock)
 	}
+	e.RevokeTokens = s.flag("revokeTokens", false)
+	if e.RevokeTokens && p.targetsAllKnown(e) && !p.cat.hasHandler(e) {
+		p.r.fault(s.get("revokeTokens"), "remove it, or name a target of kind handler", "%s: revokeTokens is for events with a handler target alone", s.where)
+	}
 	return e
+}
+
+// targetsAllKnown reports that each target of e was read, so that its kind can
+// be judged.
+func (p *catalogParser) targetsAllKnown(e *EventRoute) bool {
+	return !slices.ContainsFunc(e.Targets, func(name string) bool { return p.cat.Targets[name].Kind == "" })
 }
 
 // parseVersion reads the version of a payload contract: an exact type has

@@ -43,12 +43,14 @@ type (
 		Run          int
 		Window       int
 		InFlight     int             `yaml:"inFlight"`
+		InFlightMiB  int             `yaml:"inFlightMiB"`
 		PublishDelay printedDuration `yaml:"publishDelay"`
 		SettleLinger printedDuration `yaml:"settleLinger"`
 	}
 	printedTarget struct {
 		Kind  TargetKind
-		Topic string `yaml:",omitempty"`
+		Topic string  `yaml:",omitempty"`
+		Rate  float64 `yaml:"ratePerSecond,omitempty"`
 	}
 	printedRetry struct {
 		MaxAttempts int `yaml:"maxAttempts"`
@@ -76,6 +78,7 @@ type (
 		Targets   []string `yaml:",flow"`
 		Schema    string   `yaml:",omitempty"`
 		TwoPerson bool     `yaml:"twoPersonRule,omitempty"`
+		Revoke    bool     `yaml:"revokeTokens,omitempty"`
 	}
 )
 
@@ -86,7 +89,7 @@ func printed(c *Catalog) printedCatalog {
 	out.Lanes.Background = printLane(c.Lanes[BackgroundLane])
 	out.Targets = make(map[string]printedTarget, len(c.Targets))
 	for name, t := range c.Targets {
-		out.Targets[name] = printedTarget{t.Kind, t.Topic}
+		out.Targets[name] = printedTarget{t.Kind, t.Topic, t.RatePerSecond}
 	}
 	out.Retry = printedRetry{c.Retry.MaxAttempts, printedDuration(c.Retry.Initial), printedDuration(c.Retry.Max), c.Retry.Multiplier}
 	out.Replay = printedReplay{RatePerSecond: c.Replay.RatePerSecond}
@@ -94,25 +97,28 @@ func printed(c *Catalog) printedCatalog {
 		out.Replay.Delays = append(out.Replay.Delays, printedDuration(d))
 	}
 	for _, o := range c.Outboxes {
-		out.Outboxes = append(out.Outboxes, printOutbox(o))
+		out.Outboxes = append(out.Outboxes, printOutbox(c, o))
 	}
 	return out
 }
 
 func printLane(l LanePolicy) printedLane {
 	return printedLane{
-		SLA: printedDuration(l.SLA), Workers: l.Workers, Run: l.Run, Window: l.Window, InFlight: l.InFlight,
+		SLA: printedDuration(l.SLA), Workers: l.Workers, Run: l.Run, Window: l.Window, InFlight: l.InFlight, InFlightMiB: l.InFlightMiB,
 		PublishDelay: printedDuration(l.PublishDelay), SettleLinger: printedDuration(l.SettleLinger),
 	}
 }
 
-func printOutbox(o *Outbox) printedOutbox {
+func printOutbox(c *Catalog, o *Outbox) printedOutbox {
 	out := printedOutbox{
 		Name: o.Name, Slice: o.Slice, OnDelivered: o.OnDelivered,
 		Retention: printedDuration(o.Retention), Shards: o.Shards,
 	}
 	for _, e := range o.Events {
-		out.Events = append(out.Events, printedEvent{e.Type, printedVersion(e.Version), e.Lane, e.Tier, e.Targets, e.SchemaName, e.TwoPersonRule})
+		out.Events = append(out.Events, printedEvent{
+			e.Type, printedVersion(e.Version), e.Lane, e.Tier, e.Targets, e.SchemaName, e.TwoPersonRule,
+			e.RevokeTokens && c.hasHandler(e), // a topic that stands in for the handler revokes nothing
+		})
 	}
 	return out
 }

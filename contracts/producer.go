@@ -24,6 +24,9 @@ func (r *Record) ProducerFields() map[string]any {
 		FieldPayload:          r.Payload,
 		FieldStatus:           string(Pending),
 	}
+	if r.Shard != nil {
+		fields[FieldShard] = *r.Shard
+	}
 	for name, value := range map[string]string{
 		FieldAggregateType: r.AggregateType,
 		FieldTraceparent:   r.Traceparent,

@@ -25,6 +25,7 @@ type Record struct {
 	Tier             Tier
 	OccurredAt       time.Time
 	CreatedAt        time.Time
+	Shard            *int64 // nil when it is absent or no integer; of use where the outbox has several shards
 	Payload          map[string]any
 
 	// Written by the relay.
@@ -63,6 +64,7 @@ const (
 	FieldTier             = "dlqTier"
 	FieldOccurredAt       = "occurredAt"
 	FieldCreatedAt        = "createdAt"
+	FieldShard            = "shard" // required where the outbox has several, see ShardOf; ignored elsewhere
 	FieldPayload          = "payload"
 	FieldStatus           = "status"
 	FieldAttempts         = "attempts"
@@ -81,7 +83,7 @@ const (
 func RecordFields() []string {
 	return []string{
 		FieldEventID, FieldEventType, FieldEventVersion, FieldAggregateType, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey,
-		FieldTraceID, FieldTraceparent, FieldProducer, FieldLane, FieldTier, FieldOccurredAt, FieldCreatedAt, FieldPayload, FieldStatus,
+		FieldTraceID, FieldTraceparent, FieldProducer, FieldLane, FieldTier, FieldOccurredAt, FieldCreatedAt, FieldShard, FieldPayload, FieldStatus,
 		FieldAttempts, FieldLastError, FieldNextAttemptAt, FieldDeliveredTargets, FieldDeliveredAt, FieldExpireAt,
 	}
 }

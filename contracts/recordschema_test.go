@@ -3,10 +3,12 @@ package contracts
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -23,7 +25,7 @@ func recordSchema(t *testing.T) *jsonschema.Schema {
 
 // beyondSchema holds golden records whose faults JSON Schema cannot express:
 // they are a matter of the catalog, or of the payload's own schema.
-var beyondSchema = []string{"accOutbox.invalid-event-type", "accOutbox.invalid-event-version", "accOutbox.invalid-payload"}
+var beyondSchema = []string{"accOutbox.invalid-event-type", "accOutbox.invalid-event-version", "accOutbox.invalid-payload", "accOutbox.invalid-role-change"}
 
 // TestRecordSchemaAgrees gives the same records to the schema for producers in
 // other languages and to DecodeJSON and Check, and compares their verdicts.
@@ -59,6 +61,17 @@ func TestRecordSchemaAgrees(t *testing.T) {
 	}
 }
 
+// A dead letter that has no room for the whole record keeps what RecordFields lists.
+func TestRecordFieldsAreThoseOfTheSchema(t *testing.T) {
+	want := append(RecordFields(), FieldAttemptErrors)
+	got := slices.Collect(maps.Keys(recordSchema(t).Properties))
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("properties of the schema (-want +got):\n%s", diff)
+	}
+}
+
 // fieldValues lists values to try in each field, sound and unsound, except
 // those that break only what JSON Schema cannot express.
 func fieldValues() map[string][]any {
@@ -82,6 +95,7 @@ func fieldValues() map[string][]any {
 		FieldTier:             append([]any{"", "SAFE", "SAFE_AUTO"}, text...),
 		FieldOccurredAt:       timestamp,
 		FieldCreatedAt:        timestamp,
+		FieldShard:            number,
 		FieldPayload:          append([]any{"{}", int64(7)}, gone, nil, true, 1.5, []any{}),
 		FieldStatus:           append([]any{"", "new", "pending", "held"}, text...),
 		FieldAttempts:         append([]any{int64(0), int64(2)}, number...),

@@ -39,6 +39,9 @@ func sampleOf(r *rand.Rand, o *Outbox, route *EventRoute, aggregateID string, ve
 		Status:           Pending,
 		Payload:          samplePayload(r, eventType, aggregateID, now.UTC().Truncate(time.Second)),
 	}
+	if o.Shards > 1 {
+		rec.Shard = new(int64(ShardOf(aggregateID, o.Shards)))
+	}
 	rec.IdempotencyKey = IdempotencyKey(rec.EventID, rec.AggregateID, rec.AggregateVersion)
 	rec.ID = DocumentID(rec.IdempotencyKey)
 	return rec

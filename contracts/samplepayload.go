@@ -11,9 +11,10 @@ import (
 func samplePayload(r *rand.Rand, eventType, aggregateID string, now time.Time) map[string]any {
 	switch eventType {
 	case "RoleChanged":
+		role := pick(r, "admin", "editor", "viewer")
 		return map[string]any{
-			"accountId": aggregateID, "role": pick(r, "admin", "editor", "viewer"), "previousRole": "member",
-			"roles": []any{"member", pick(r, "admin", "editor", "viewer")}, "changedBy": sampleID(r, "acc"),
+			"accountId": aggregateID, "role": role, "roles": []any{"member", role}, "previousRole": "member",
+			"claims": map[string]any{"plan": pick(r, "free", "team")}, "changedBy": sampleID(r, "acc"),
 		}
 	case "PolicyChanged":
 		return map[string]any{

@@ -57,20 +57,22 @@ func TestFailuresTellTheirKind(t *testing.T) {
 	cause := errors.New("no route")
 	outage := &Failure{Kind: Outage, Code: "Unavailable", Err: cause}
 	for _, c := range []struct {
-		name string
-		err  error
-		kind Kind
-		code string
-		text string
+		name   string
+		err    error
+		kind   Kind
+		code   string
+		text   string
+		reason Reason
 	}{
-		{"a failure", outage, Outage, "Unavailable", "Unavailable: no route"},
-		{"a wrapped one", fmt.Errorf("publish: %w", outage), Outage, "Unavailable", "publish: Unavailable: no route"},
-		{"one without a cause", &Failure{Kind: Permanent, Code: "TooLarge"}, Permanent, "TooLarge", "TooLarge"},
-		{"an error that does not know", cause, Attributable, "Unknown", "no route"},
+		{"a failure", outage, Outage, "Unavailable", "Unavailable: no route", ""},
+		{"a wrapped one", fmt.Errorf("publish: %w", outage), Outage, "Unavailable", "publish: Unavailable: no route", ""},
+		{"one without a cause", &Failure{Kind: Permanent, Code: "TooLarge"}, Permanent, "TooLarge", "TooLarge", ""},
+		{"one with a reason, wrapped", fmt.Errorf("handle: %w", &Failure{Code: "Internal", Reason: ClaimsRefreshFailed}), Attributable, "Internal", "handle: Internal", ClaimsRefreshFailed},
+		{"an error that does not know", cause, Attributable, "Unknown", "no route", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := []any{KindOf(c.err), CodeOf(c.err), c.err.Error()}
-			if diff := cmp.Diff([]any{c.kind, c.code, c.text}, got); diff != "" {
+			got := []any{KindOf(c.err), CodeOf(c.err), c.err.Error(), ReasonOf(c.err)}
+			if diff := cmp.Diff([]any{c.kind, c.code, c.text, c.reason}, got); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -12,6 +13,18 @@ func (p *Pool) Withdraw(aggregate string, match func(*Task) bool) []*Task {
 	taken, idle := p.withdraw(aggregate, match)
 	if idle && p.cfg.Idle != nil {
 		p.cfg.Idle(aggregate)
+	}
+	return taken
+}
+
+// WithdrawAll does as Withdraw does, for every aggregate. The tasks of each
+// aggregate are in order.
+func (p *Pool) WithdrawAll(match func(*Task) bool) (taken []*Task) {
+	p.mu.Lock()
+	aggregates := slices.Collect(maps.Keys(p.aggregates))
+	p.mu.Unlock()
+	for _, aggregate := range aggregates {
+		taken = append(taken, p.Withdraw(aggregate, match)...)
 	}
 	return taken
 }
