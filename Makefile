@@ -9,13 +9,24 @@ SHELL := /bin/bash
 TOOLS := .ci/bin
 tool_inputs := .ci/tools/go.mod .ci/tools/go.sum $(wildcard .ci/tools/*/*.go)
 
+# Google's Auth emulator, from npm.
+FIREBASE := deploy/local/google/firebase
+
+# axe-core, from npm: what it finds fails the console's browser tests. They run
+# without it where it is not installed, and are skipped without a Chromium.
+AXE := .ci/tools/axe
+export OUTBOX_RELAY_AXE ?= $(wildcard $(CURDIR)/$(AXE)/node_modules/axe-core/axe.min.js)
+
 # What the targets below take, as in `make bench CLOUD=google BENCH_ARGS=--help`.
 CLOUD ?= embedded
 BENCH_ARGS ?=
+CHAOS_ARGS ?=
 FUZZTIME ?= 10s
+LETTERS ?= 100000
 LOCAL_ARGS ?=
 TEST_ARGS ?=
 PKGS ?= ./...
+IMAGE_ARGS ?=
 
 .PHONY: help
 help: ## list the targets
@@ -23,20 +34,48 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the binary to dist/outbox-relay
-	go build -trimpath -o dist/outbox-relay ./cmd/outbox-relay
+	CGO_ENABLED=0 go build -trimpath -o dist/outbox-relay ./cmd/outbox-relay
+
+.PHONY: image
+image: ## make the container image as an OCI archive in dist, with its SBOM; IMAGE_ARGS='--platform linux/amd64,linux/arm64'
+	go run ./deploy/cloudrun/cmd/build-image $(IMAGE_ARGS)
 
 .PHONY: test
 test: ## run the tests; nothing needs to be installed
-	go test -shuffle=on $(TEST_ARGS) $(PKGS)
+	go test -shuffle=on -timeout 20m $(TEST_ARGS) $(PKGS)
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector
-	go test -race -shuffle=on -count=1 $(TEST_ARGS) $(PKGS)
+	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 20m $(TEST_ARGS) $(PKGS)
+
+# The tests that the race detector makes too slow for CI, or that are smaller there:
+# see deploy/local/thorough.
+SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkSurvives
+
+.PHONY: test-thorough
+test-thorough: ## run the tests that are left out under the race detector and are worth the time in CI
+	go test -shuffle=on -count=1 -timeout 10m -run '$(SLOW)' $(TEST_ARGS) ./relay ./dlq ./dlq/console ./cmd/outbox-relay ./cmd/outbox-relay/cost
+
+.PHONY: test-console
+test-console: axe ## run the console's tests, with axe-core; needs Chromium and Node
+	OUTBOX_RELAY_AXE=$(CURDIR)/$(AXE)/node_modules/axe-core/axe.min.js go test -shuffle=on -count=1 -timeout 15m $(TEST_ARGS) ./dlq/console
+	OUTBOX_RELAY_AXE=$(CURDIR)/$(AXE)/node_modules/axe-core/axe.min.js go test -count=1 -timeout 5m -run Console $(TEST_ARGS) ./cmd/outbox-relay
+
+.PHONY: screenshots
+screenshots: ## write the README's pictures of the console; needs Chromium
+	OUTBOX_RELAY_SCREENSHOTS=$(CURDIR)/dlq/console/pictures go test -count=1 -run TestScreenshots ./dlq/console
+
+.PHONY: axe
+axe: $(AXE)/node_modules/.package-lock.json ## install axe-core, for the console's tests
 
 .PHONY: test-emulators
 test-emulators: ## run the conformance and end-to-end tests on Google's emulators
+	@$(MAKE) -s auth-emulator >&2 || true # without it, the tests on it are skipped
 	go run ./deploy/local/google/cmd/google-emulators -- \
-		sh -c "go test -count=1 -timeout 20m -run 'Google|E2E' $(TEST_ARGS) $(PKGS) && go test -count=1 -run '/google' $(TEST_ARGS) ./ier/pubsub ./dlq/admin"
+		sh -c "go test -count=1 -timeout 20m -run 'Google|E2E' $(TEST_ARGS) $(PKGS) && go test -count=1 -run '/[gG]oogle' $(TEST_ARGS) ./ier/pubsub ./dlq/admin ./claims/firebase"
+
+.PHONY: auth-emulator
+auth-emulator: $(FIREBASE)/node_modules/.package-lock.json ## install Google's Auth emulator
 
 .PHONY: lint
 lint: $(TOOLS)/installed ## run gofumpt, vet and the linters of .golangci.yml
@@ -57,12 +96,14 @@ tidy: ## tidy go.mod and go.sum
 generate: ## write what is generated
 	go generate ./...
 
+# Where goroutines answer, coverage differs from run to run, and minimizing what
+# is merely new would take most of the time: it is given ten tries.
 .PHONY: fuzz
-fuzz: ## fuzz each decoder for FUZZTIME (10s)
-	@for pkg in $$(go list ./...); do \
+fuzz: ## fuzz each decoder and each server of PKGS for FUZZTIME (10s)
+	@for pkg in $$(go list $(PKGS)); do \
 		for name in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
 			echo "$$pkg $$name"; \
-			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg"; \
 		done; \
 	done
 
@@ -70,10 +111,42 @@ fuzz: ## fuzz each decoder for FUZZTIME (10s)
 bench: ## measure the relay; CLOUD=embedded|google, BENCH_ARGS=...
 	go run ./cmd/relay-bench --cloud $(CLOUD) $(BENCH_ARGS)
 
+.PHONY: bench-traces
+bench-traces: ## measure what traces cost a record: off, 1 %, all
+	go test -run '^$$' -bench '^BenchmarkWay$$' -count 5 ./relay
+
+.PHONY: terraform-check
+terraform-check: ## check the Terraform configuration; with terraform installed, also by itself
+	go test -count=1 ./deploy/terraform/...
+	@if command -v terraform >/dev/null; then terraform fmt -check -recursive -diff deploy/terraform; \
+	else echo "terraform is not installed: the test above checks the layout with HCL's formatter"; fi
+
+.PHONY: alerts-check
+alerts-check: ## check the alert rules and run their tests; needs promtool
+	promtool check rules --lint=all --lint-fatal deploy/monitoring/prometheus/rules.yaml
+	promtool test rules deploy/monitoring/prometheus/rules_test.yaml deploy/monitoring/prometheus/rules_days_test.yaml
+
+.PHONY: bench-console
+bench-console: ## measure the console's screens with 100,000 dead letters beside 100; LETTERS=100000
+	OUTBOX_RELAY_BENCH_CONSOLE=$(LETTERS) go test -run '^TestSpeed$$' -count=1 -v -timeout 30m ./dlq/console
+
+.PHONY: chaos
+chaos: ## break the running service at random points and judge it; CLOUD=embedded|google, CHAOS_ARGS='-short -seed 7'
+	go run ./cmd/relay-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
+
 .PHONY: node-check
 node-check: build ## hold Firestore, embedded and Google's, to what the Node client expects
 	.ci/node-check embedded
 	.ci/node-check google
+
+.PHONY: rules-check
+rules-check: ## hold the security rules to their table, on the rules engine of Google's emulator
+	.ci/rules-check
+
+.PHONY: client-check
+client-check: build ## let the example client see its claims change, on the embedded cloud and on Google's emulators
+	.ci/client-check embedded
+	.ci/client-check google
 
 .PHONY: ci
 ci: ## run all that CI runs
@@ -85,10 +158,20 @@ run-local: ## run everything embedded, with samples; LOCAL_ARGS=...
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf dist $(TOOLS) deploy/local/firestore/nodecheck/node_modules
+	rm -rf dist $(TOOLS) $(AXE)/node_modules $(FIREBASE)/node_modules deploy/local/firestore/nodecheck/node_modules \
+		deploy/local/client/node_modules deploy/firestore/rulestest/node_modules
 
 # The stamp is newer than its inputs once all tools are built.
 $(TOOLS)/installed: $(tool_inputs)
 	mkdir -p $(TOOLS)
-	cd .ci/tools && GOFLAGS=-buildvcs=false GOBIN=$(abspath $(TOOLS)) go install tool ./...
+	cd .ci/tools && CGO_ENABLED=0 GOFLAGS='-buildvcs=false -trimpath' GOBIN=$(abspath $(TOOLS)) go install tool ./...
+	touch $@
+
+# npm writes this file last. No script of a package is run.
+$(AXE)/node_modules/.package-lock.json: $(AXE)/package.json $(AXE)/package-lock.json
+	npm ci --prefix $(AXE) --ignore-scripts --no-audit --no-fund
+	touch $@
+
+$(FIREBASE)/node_modules/.package-lock.json: $(FIREBASE)/package.json $(FIREBASE)/package-lock.json
+	npm ci --prefix $(FIREBASE) --ignore-scripts --no-audit --no-fund
 	touch $@

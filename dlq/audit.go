@@ -15,6 +15,7 @@ const (
 	SubjectFreeze     Subject = "freeze"
 	SubjectLane       Subject = "lane"
 	SubjectBulk       Subject = "bulk_replay"
+	SubjectOutbox     Subject = "outbox" // records that were settled by hand
 	SubjectAccess     Subject = "access" // somebody was turned away
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
 
@@ -52,8 +53,35 @@ func (f *fixture) now(b *dlq.Bulk) *dlq.Bulk {
 func (f *fixture) ends(b *dlq.Bulk, want dlq.BulkState) *dlq.Bulk {
 	f.t.Helper()
 	var got *dlq.Bulk
-	f.eventually("the bulk replay is "+string(want), func() bool { got = f.now(b); return got.State == want && got.Replaying == 0 })
+	f.eventually("the bulk replay is "+string(want), func() bool {
+		if got = f.now(b); got.State != want && got.State != dlq.BulkRunning {
+			f.t.Fatalf("the bulk replay is %s (%s), want it %s", got.State, got.EndReason, want)
+		}
+		return got.State == want && got.Replaying == 0
+	})
 	return got
+}
+
+// failsLate lets the replays of these items fail, once the function that it returns
+// saw so many of b delivered that two failures are not too many of them.
+func (f *fixture) failsLate(failing ...*dlq.Item) (after func(b *dlq.Bulk)) {
+	enough := make(chan struct{})
+	f.lanes.follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if !slices.ContainsFunc(failing, func(other *dlq.Item) bool { return other.ID == i.ID }) {
+			return dlq.Round{Acked: i.PendingTargets}, nil
+		}
+		select {
+		case <-enough:
+			return fails(i), nil
+		case <-ctx.Done():
+			return dlq.Round{}, ctx.Err()
+		}
+	})
+	return func(b *dlq.Bulk) {
+		f.t.Helper()
+		f.eventually("enough are delivered", func() bool { return f.now(b).Delivered >= 10 })
+		close(enough)
+	}
 }
 
 // numbers are a bulk replay's, to compare.
@@ -173,26 +201,39 @@ func TestBulkReplaysWhatWasPinned(t *testing.T) {
 func TestBulkSurvivesItsRunner(t *testing.T) {
 	f := setup(t)
 	f.patience = 3 * time.Minute // it is a lot of work for a busy machine
-	pinned := f.reviewable(1000)
+	size := thorough.Size(1000, 300)
+	pinned := f.reviewable(size)
 	var outside []*dlq.Item
 	for k := range 20 {
 		outside = append(outside, f.letter("orgOutbox", "SkillRecognitionRevoked", fmt.Sprint("other-", k), 1))
 	}
 	f.bury(outside...)
+	killed := make(chan struct{}) // twice; the last quarter waits for that
+	f.lanes.follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if f.lanes.total() > size*3/4 {
+			select {
+			case <-killed:
+			case <-ctx.Done():
+				return dlq.Round{}, ctx.Err()
+			}
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
 	b := f.bulk(granted, dlq.MaxBulkRate)
-	for _, until := range []int{100, 500} {
+	for _, until := range []int{size / 10, size / 2} {
 		f.queue = f.newQueue(f.store)
 		kill := f.review()
 		f.eventually(fmt.Sprint(until, " rounds"), func() bool { return f.lanes.total() >= until })
 		kill()
 	}
-	if got := f.now(b); got.State != dlq.BulkRunning || got.Delivered >= 1000 {
+	close(killed)
+	if got := f.now(b); got.State != dlq.BulkRunning || got.Delivered >= size {
 		t.Fatalf("%s with %d delivered after the second kill, want it to be under way", got.State, got.Delivered)
 	}
 	f.queue = f.newQueue(f.store)
 	f.review()
 	got := f.ends(b, dlq.BulkDone)
-	want := map[string]int{"total": 1000, "delivered": 1000, "failed": 0, "skipped": 0, "replaying": 0, "waiting": 0}
+	want := map[string]int{"total": size, "delivered": size, "failed": 0, "skipped": 0, "replaying": 0, "waiting": 0}
 	if diff := cmp.Diff(want, numbers(got)); diff != "" {
 		t.Errorf("numbers (-want +got):\n%s", diff)
 	}
@@ -211,14 +252,10 @@ func TestBulkSurvivesItsRunner(t *testing.T) {
 func TestBulkCountsFailuresAcrossARestart(t *testing.T) {
 	f := setup(t)
 	all := f.reviewable(40)
-	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
-		if i.ID == all[10].ID || i.ID == all[20].ID {
-			return fails(i), nil
-		}
-		return dlq.Round{Acked: i.PendingTargets}, nil
-	})
+	failAfter := f.failsLate(all[10], all[20])
 	b := f.bulk(granted, 20)
 	kill := f.review()
+	failAfter(b)
 	f.eventually("the first failure", func() bool { return f.item(all[10].ID).Replays == 1 })
 	kill()
 	// Somebody else replays the failed one meanwhile: it stays a failure of the bulk replay.

@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,7 +31,11 @@ const (
 	bulkWaiting     = "waiting"
 	// bulkSettled is false until nothing that it asked for is under way any more:
 	// one that was cancelled is followed until then.
-	bulkSettled = "settled"
+	bulkSettled   = "settled"
+	bulkPicked    = "picked"
+	bulkFailedIDs = "failedIds"
+	bulkPinned    = "pinned" // names where its pinned items stand; left out: its own ID
+	bulkOrder     = "order"  // of one with a key: hash of what was ordered
 
 	pinItems   = "items"
 	pinDeadAt  = "deadAt"
@@ -47,7 +52,8 @@ func (b *Bulk) created() (map[string]any, error) {
 	f := b.progress()
 	maps.Copy(f, map[string]any{
 		bulkState: string(b.State), bulkFilter: filter, bulkRateField: b.RatePerSecond, bulkBy: b.By.Name, bulkRole: b.By.Role.String(),
-		bulkReason: b.Reason, bulkCreatedAt: ServerTime{}, bulkTotal: b.Total, bulkSettled: false,
+		bulkReason: b.Reason, bulkCreatedAt: ServerTime{}, bulkTotal: b.Total, bulkSettled: false, bulkPicked: b.Picked,
+		bulkPinned: b.Pinned, bulkOrder: b.Order,
 	})
 	return f, nil
 }
@@ -56,7 +62,7 @@ func (b *Bulk) created() (map[string]any, error) {
 func (b *Bulk) progress() map[string]any {
 	return map[string]any{
 		bulkPhase: b.Phase, bulkDelivered: b.Delivered, bulkFailed: b.Failed, bulkSkipped: b.Skipped,
-		bulkReplaying: b.Replaying, bulkWaiting: b.Waiting,
+		bulkReplaying: b.Replaying, bulkWaiting: b.Waiting, bulkFailedIDs: append([]string{}, b.FailedIDs...),
 	}
 }
 
@@ -70,7 +76,8 @@ func decodeBulk(d Doc) *Bulk {
 		By: Actor{Name: f.text(bulkBy), Role: role}, Reason: f.text(bulkReason), CreatedAt: f.time(bulkCreatedAt),
 		EndedAt: f.time(bulkEndedAt), EndReason: f.text(bulkEndReason), CancelledBy: f.text(bulkCancelledBy),
 		Total: count(bulkTotal), Delivered: count(bulkDelivered), Failed: count(bulkFailed), Skipped: count(bulkSkipped),
-		Replaying: count(bulkReplaying), Waiting: count(bulkWaiting), UpdateTime: d.UpdateTime,
+		Replaying: count(bulkReplaying), Waiting: count(bulkWaiting), FailedIDs: f.texts(bulkFailedIDs), UpdateTime: d.UpdateTime,
+		Picked: f.flag(bulkPicked), Pinned: cmp.Or(f.text(bulkPinned), d.ID), Order: f.text(bulkOrder),
 	}
 	switch v := d.Fields[bulkRateField].(type) {
 	case float64:
@@ -101,9 +108,11 @@ func decodeFilter(m map[string]any) (f Filter) {
 	return f
 }
 
-// pinCollection is where a bulk replay's pinned items stand.
-func pinCollection(bulk string) string {
-	return contracts.CollectionReplays + "/" + bulk + "/" + pinItems
+// pinCollection is where pinned items stand. They are written before the bulk
+// replay, so each start has a place of its own: of two that start the same one,
+// the loser's are never looked at.
+func pinCollection(pinned string) string {
+	return contracts.CollectionReplays + "/" + pinned + "/" + pinItems
 }
 
 // Bounds of one document of pinned items.
@@ -113,14 +122,14 @@ const (
 )
 
 // chunks renders pins as the writes of their documents, in order.
-func chunks(bulk string, pins []pin) []Write {
+func chunks(pinned string, pins []pin) []Write {
 	var out []Write
 	var items []any
 	size := 0
 	flush := func() {
 		if len(items) > 0 {
 			out = append(out, Write{
-				Collection: pinCollection(bulk), ID: fmt.Sprintf("%04d", len(out)), Op: OpSet, Fields: map[string]any{pinItems: items},
+				Collection: pinCollection(pinned), ID: fmt.Sprintf("%04d", len(out)), Op: OpSet, Fields: map[string]any{pinItems: items},
 			})
 		}
 		items, size = nil, 0

@@ -15,7 +15,7 @@ const pinPage = 100
 // load reads the pinned items and judges by them how far the runs before came.
 func (r *bulkRun) load(ctx context.Context) error {
 	r.pins = nil
-	query := Query{Collection: pinCollection(r.bulk.ID), OrderBy: []Order{{Field: FieldID}}, Limit: 10}
+	query := Query{Collection: pinCollection(r.bulk.Pinned), OrderBy: []Order{{Field: FieldID}}, Limit: 10}
 	for {
 		docs, err := r.read(ctx, query)
 		if err != nil {

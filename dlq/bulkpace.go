@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// rampStep is after how long the rate of a bulk replay doubles.
+const rampStep = 5 * time.Second
+
 // bulkRate is how many items a second a bulk replay asks for, so long after its
 // canary: a tenth of its full rate at first, at least one, then twice as many
 // after each step.

@@ -114,10 +114,14 @@ func (r *bulkRun) round(ctx context.Context) (time.Duration, error) {
 // and went well.
 func (r *bulkRun) count() {
 	n := make(map[pinState]int)
-	for _, s := range r.states {
-		n[s]++
-	}
 	b := r.bulk
+	b.FailedIDs = nil
+	for k, s := range r.states {
+		n[s]++
+		if s == pinFailed && n[s] <= MaxFailedIDs {
+			b.FailedIDs = append(b.FailedIDs, r.pins[k].id)
+		}
+	}
 	b.Delivered, b.Failed, b.Skipped, b.Replaying, b.Waiting = n[pinDelivered], n[pinFailed], n[pinSkipped], n[pinReplaying], n[pinWaiting]
 	b.Phase = PhaseCanary
 	if r.canaryOver() && r.canaryFailed() <= canaryMayFail {

@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -35,19 +36,43 @@ func (r *bulkRunner) run(ctx context.Context) error {
 		for {
 			select {
 			case <-r.bell:
-				r.knockAll()
-				knock(r.again)
+				r.news()
 			case <-ctx.Done():
 				return nil
 			}
 		}
 	})
+	g.Go(func() error { return guarded(func() error { return r.listen(ctx) }) })
 	g.Go(func() error {
 		return guarded(func() error {
 			return rounds(ctx, r.again, r.cfg, "look for bulk replays", func(ctx context.Context) error { return r.takeUp(ctx, g) })
 		})
 	})
 	return g.Wait()
+}
+
+// news wakes whoever may have something to do: a bulk replay was made, or
+// cancelled.
+func (r *bulkRunner) news() {
+	r.knockAll()
+	knock(r.again)
+}
+
+// listen hears of what is made and cancelled on other instances. The progress of
+// the runs, which is saved all the time, is no news.
+func (r *bulkRunner) listen(ctx context.Context) error {
+	var before []string
+	return listenOn(ctx, r.queue.store, unsettled, r.cfg, func(docs []Doc) {
+		var now []string
+		for _, d := range docs {
+			b := decodeBulk(d)
+			now = append(now, b.ID+" "+b.CancelledBy)
+		}
+		if !slices.Equal(before, now) {
+			before = now
+			r.news()
+		}
+	})
 }
 
 func (r *bulkRunner) knockAll() {

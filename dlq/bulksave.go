@@ -70,7 +70,7 @@ func (r *bulkRun) save(ctx context.Context, end *bulkEnd) error {
 		was := *after
 		writes := r.progressOn(after, end)
 		settled = after.State != BulkRunning && after.Replaying == 0
-		if *after == was && !settled {
+		if after.stands(&was) && !settled {
 			return nil, nil
 		}
 		fields := after.progress()
@@ -98,8 +98,17 @@ func (r *bulkRun) save(ctx context.Context, end *bulkEnd) error {
 	if !at.IsZero() {
 		after.UpdateTime = at
 	}
+	if r.bulk.State == BulkRunning && after.State != BulkRunning {
+		r.cfg.Metrics.bulkEnds.WithLabelValues(string(after.State)).Inc()
+	}
 	r.bulk, r.settled = after, settled
 	return nil
+}
+
+// stands reports whether it is no further than it was.
+func (b *Bulk) stands(was *Bulk) bool {
+	return b.State == was.State && b.Phase == was.Phase && b.Delivered == was.Delivered && b.Failed == was.Failed &&
+		b.Skipped == was.Skipped && b.Replaying == was.Replaying && b.Waiting == was.Waiting && slices.Equal(b.FailedIDs, was.FailedIDs)
 }
 
 // progressOn puts the numbers, and the end, on the bulk replay as it stands
@@ -107,6 +116,7 @@ func (r *bulkRun) save(ctx context.Context, end *bulkEnd) error {
 // end.
 func (r *bulkRun) progressOn(b *Bulk, end *bulkEnd) []Write {
 	b.Phase, b.Delivered, b.Failed, b.Skipped, b.Replaying, b.Waiting = r.bulk.Phase, r.bulk.Delivered, r.bulk.Failed, r.bulk.Skipped, r.bulk.Replaying, r.bulk.Waiting
+	b.FailedIDs = r.bulk.FailedIDs
 	if end == nil || b.State != BulkRunning {
 		return nil
 	}

@@ -14,26 +14,43 @@ const (
 	leftBlocked   = "SECURITY_BLOCK: each of these is decided by itself"
 	leftReplaying = "being replayed already"
 	leftClosed    = "closed"
+	leftGone      = "gone: there is no dead letter of that ID"
 )
 
-// Select finds the dead letters that a bulk replay with that filter would take
-// now, without taking them. It takes open ones alone. Filters that match more
-// than MaxSelection are refused.
-func (q *Queue) Select(ctx context.Context, f Filter) (*Selection, error) {
+// Select finds the dead letters that a bulk replay with that filter, or of those
+// IDs, would take now, without taking them. It takes open ones alone. Filters that
+// match more than MaxSelection are refused, and more than MaxPicked IDs.
+func (q *Queue) Select(ctx context.Context, f Filter, ids ...string) (*Selection, error) {
+	s := &Selection{Refused: make(map[string]int)}
+	find := q.selectMatches
+	if len(ids) > 0 {
+		find = func(ctx context.Context, f Filter, s *Selection) error { return q.selectPicked(ctx, f, ids, s) }
+	}
+	if err := find(ctx, f, s); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.Items, func(a, b *Item) int {
+		return cmp.Or(cmp.Compare(a.Outbox, b.Outbox), cmp.Compare(a.AggregateID, b.AggregateID),
+			cmp.Compare(a.AggregateVersion, b.AggregateVersion), cmp.Compare(a.ID, b.ID))
+	})
+	s.Pin = pinText(s.Items)
+	return s, nil
+}
+
+func (q *Queue) selectMatches(ctx context.Context, f Filter, s *Selection) error {
 	if f.Open != nil && !*f.Open {
-		return nil, &Refusal{Kind: Invalid, Detail: "closed dead letters cannot be replayed", Hint: "leave out open, or set it to true"}
+		return &Refusal{Kind: Invalid, Detail: "closed dead letters cannot be replayed", Hint: "leave out open, or set it to true"}
 	}
 	open := true
 	f.Open = &open
-	s := &Selection{Refused: make(map[string]int)}
 	seen := 0
 	for p := (Page{Limit: MaxPage}); ; {
 		found, err := q.List(ctx, f, p)
 		if err != nil {
-			return nil, fmt.Errorf("select dead letters: %w", err)
+			return fmt.Errorf("select dead letters: %w", err)
 		}
 		if seen += len(found.Items); seen > MaxSelection {
-			return nil, &Refusal{
+			return &Refusal{
 				Kind: Invalid, Detail: fmt.Sprintf("the filter matches more than %d dead letters", MaxSelection),
 				Hint: "narrow the filter, by outbox, event type or time for instance",
 			}
@@ -42,14 +59,37 @@ func (q *Queue) Select(ctx context.Context, f Filter) (*Selection, error) {
 			s.add(i)
 		}
 		if p.Token = found.Next; p.Token == "" {
-			break
+			return nil
 		}
 	}
-	slices.SortFunc(s.Items, func(a, b *Item) int {
-		return cmp.Or(cmp.Compare(a.Outbox, b.Outbox), cmp.Compare(a.AggregateID, b.AggregateID),
-			cmp.Compare(a.AggregateVersion, b.AggregateVersion), cmp.Compare(a.ID, b.ID))
-	})
-	return s, nil
+}
+
+func (q *Queue) selectPicked(ctx context.Context, f Filter, ids []string, s *Selection) error {
+	if f != (Filter{}) {
+		return &Refusal{Kind: Invalid, Detail: "a bulk replay takes a filter or IDs, not both", Hint: "leave one of them out"}
+	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) > MaxPicked {
+		return &Refusal{Kind: Invalid, Detail: fmt.Sprintf("%d dead letters are more than the %d that can be picked one by one", len(ids), MaxPicked), Hint: "select them by a filter"}
+	}
+	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !possibleID(id) })
+	if gone := len(ids) - len(possible); gone > 0 {
+		s.Refused[leftGone] = gone
+	}
+	for some := range slices.Chunk(possible, pinPage) {
+		docs, err := q.store.Get(ctx, contracts.CollectionDeadLetters, some...)
+		if err != nil {
+			return fmt.Errorf("read picked dead letters: %w", err)
+		}
+		for _, d := range docs {
+			if d.Exists() {
+				s.add(DecodeItem(d))
+			} else {
+				s.Refused[leftGone]++
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Selection) add(i *Item) {

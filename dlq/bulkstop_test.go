@@ -6,9 +6,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -139,6 +141,43 @@ func TestCancelledBulkAsksNoMore(t *testing.T) {
 	}
 }
 
+// ending is a Store under which something happens once: before a bulk replay's
+// end is written.
+type ending struct {
+	dlq.Store
+	once   sync.Once
+	before func()
+}
+
+func (s *ending) Commit(ctx context.Context, writes []dlq.Write) (time.Time, error) {
+	for _, w := range writes {
+		if w.Collection == contracts.CollectionReplays && w.Fields["state"] == string(dlq.BulkDone) {
+			s.once.Do(s.before)
+		}
+	}
+	return s.Store.Commit(ctx, writes)
+}
+
+// A bulk replay that is cancelled while its end is being written was cancelled.
+func TestCancelBeatsTheEndThatItMeets(t *testing.T) {
+	f := setup(t)
+	f.reviewable(3)
+	b := f.bulk(granted, 1000)
+	person := f.queue
+	answer := make(chan error, 1)
+	f.queue = f.newQueue(&ending{Store: f.store, before: func() {
+		_, err := person.CancelBulk(t.Context(), b.ID, operator, "wrong filter")
+		answer <- err
+	}})
+	f.review()
+	if got := f.ends(b, dlq.BulkCancelled); got.EndReason != "wrong filter" || got.CancelledBy != operator.Name {
+		t.Errorf("ended as %+v", got)
+	}
+	if err := <-answer; err != nil { // the state is seen before the answer comes
+		t.Error(err)
+	}
+}
+
 func TestCancelOfWhatIsNotThere(t *testing.T) {
 	f := setup(t)
 	_, err := f.queue.CancelBulk(t.Context(), "nowhere", operator, "")
@@ -156,11 +195,14 @@ func TestBulkWaitsForItsLeader(t *testing.T) {
 	var leads atomic.Bool
 	f.config.Leads = leads.Load
 	f.review()
-	f.eventually("the queue is measured", func() bool { return f.counter("relay_dlq_items", "awaiting_review", "REVIEW_REQUIRED") == 60 })
-	if n := f.lanes.total(); n != 0 {
+	if n := f.settles("it waits", f.lanes.total); n != 0 {
 		t.Errorf("%d rounds before it leads, want none", n)
 	}
+	if n := f.counter("relay_dlq_items", "awaiting_review", "REVIEW_REQUIRED"); n != 0 {
+		t.Errorf("%v dead letters measured before it leads, want none", n)
+	}
 	leads.Store(true)
+	f.eventually("the queue is measured", func() bool { return f.counter("relay_dlq_items", "awaiting_review", "REVIEW_REQUIRED") > 0 })
 	f.eventually("it works", func() bool { return f.lanes.total() >= 8 })
 	leads.Store(false)
 	if n := f.settles("it rests", f.lanes.total); n > 30 {

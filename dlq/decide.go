@@ -90,10 +90,7 @@ func (j *judgement) writes(ctx context.Context) ([]Write, error) {
 		return nil, nil
 	}
 	if seen := j.decide.Seen; !seen.IsZero() && !seen.Equal(item.UpdateTime) {
-		return nil, &Refusal{
-			Kind: Changed, Detail: "it was changed since you looked at it, at " + clock(item.UpdateTime),
-			Hint: "look at it again, then decide",
-		}
+		return nil, changedSince(item.UpdateTime)
 	}
 	row, err := j.judge(ctx, item)
 	if err != nil {
@@ -104,6 +101,14 @@ func (j *judgement) writes(ctx context.Context) ([]Write, error) {
 		{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, Fields: fields, IfUnchangedSince: item.UpdateTime},
 		j.entry.Write(),
 	}, nil
+}
+
+// changedSince refuses a decision about what is not what the actor saw any more.
+func changedSince(at time.Time) *Refusal {
+	return &Refusal{
+		Kind: Changed, Detail: "it was changed since you looked at it, at " + clock(at),
+		Hint: "look at it again, then decide",
+	}
 }
 
 // decided reports whether the decision of that ID is part of the item's history.
@@ -144,7 +149,7 @@ func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
 	if d.Bulk != "" { // nobody reads it, and it costs reads
 		return row, nil
 	}
-	order, err := j.queue.orderNote(ctx, item)
+	order, err := j.queue.orderNote(ctx, item, maxDeliveredSince)
 	j.order = order
 	return row, err
 }

@@ -166,7 +166,9 @@ func (d *duty) look(ctx context.Context) time.Duration {
 	if len(items) > 0 {
 		d.seen = items[len(items)-1].NextReplayAt
 	}
-	idle := slices.DeleteFunc(slices.Clone(items), func(i *Item) bool { return d.taken[i.ID] || d.parked.holds(i.ID, now) })
+	idle := slices.DeleteFunc(slices.Clone(items), func(i *Item) bool {
+		return d.taken[i.ID] || d.parked.holds(i.ID, now) || !d.lanes.Owns(i)
+	})
 	started := d.start(ctx, linesOf(idle))
 	d.left = len(idle) - started
 	cut := len(items) == limit
@@ -219,7 +221,7 @@ func (d *duty) start(ctx context.Context, lines []*line) (started int) {
 // putOff moves dead letters out of the way of what is due behind them: a
 // sick target or a paused lane must not hide what can be replayed.
 func (d *duty) putOff(ctx context.Context, items []*Item, now time.Time) {
-	idle := slices.DeleteFunc(slices.Clone(items), func(i *Item) bool { return d.taken[i.ID] })
+	idle := slices.DeleteFunc(slices.Clone(items), func(i *Item) bool { return d.taken[i.ID] || !d.lanes.Owns(i) })
 	for _, l := range linesOf(idle[:min(len(idle), putOffAtOnce)]) {
 		if d.busy[l.key] {
 			continue

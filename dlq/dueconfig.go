@@ -13,12 +13,14 @@ import (
 type SiblingConfig struct {
 	Log     *zap.Logger // nil: none
 	Metrics *Metrics    // shared by the siblings; nil: counted nowhere
-	// Leads tells whether this instance runs what only one may: the bulk
-	// replays. nil: it does.
+	// Leads tells whether this instance does what only one may: the bulk replays,
+	// alerts, releases and the queue's gauges. When it begins to, whoever says so
+	// rings the bells of these. nil: it does.
 	Leads func() bool
 
 	Concurrency int           // replays of one lane at the same time; 64
 	Poll        time.Duration // looks without having been told; 15 s
+	Quiet       time.Duration // a listener that tells nothing for this long is rebuilt: it may be deaf; 1 min
 	PauseMin    time.Duration // between tries of a replay that an outage stops, at first; 1 s
 	PauseMax    time.Duration // and at most; 30 s
 	RetryMin    time.Duration // between tries of a call that failed, at first; 200 ms
@@ -84,6 +86,7 @@ type namedDuration struct {
 func (c *SiblingConfig) durations() []namedDuration {
 	return []namedDuration{
 		{"poll", &c.Poll, 15 * time.Second},
+		{"quiet of a listener", &c.Quiet, time.Minute},
 		{"shortest pause", &c.PauseMin, time.Second},
 		{"longest pause", &c.PauseMax, 30 * time.Second},
 		{"shortest retry", &c.RetryMin, 200 * time.Millisecond},
@@ -91,7 +94,7 @@ func (c *SiblingConfig) durations() []namedDuration {
 		{"bound of a call", &c.CallBound, 20 * time.Second},
 		{"grace", &c.Grace, 3 * time.Second},
 		{"time between gauges", &c.GaugeEvery, 30 * time.Second},
-		{"ramp step of bulk replays", &c.Bulk.RampStep, 5 * time.Second},
+		{"ramp step of bulk replays", &c.Bulk.RampStep, rampStep},
 		{"time between requests of bulk replays", &c.Bulk.Ask, 100 * time.Millisecond},
 		{"shortest look of bulk replays", &c.Bulk.Follow, 250 * time.Millisecond},
 		{"longest look of bulk replays", &c.Bulk.FollowMax, 5 * time.Second},

@@ -38,8 +38,12 @@ func TestSiblingsOnGoogle(t *testing.T) {
 		t.Errorf("%d records pending, want 250", n)
 	}
 	f.eventually("all alerts are marked", func() bool { return f.allMarked(121) })
-	if n := len(topic.messages()); n != 121 {
-		t.Errorf("%d alerts published, want 121", n)
+	published := make(map[string]bool)
+	for _, m := range topic.messages() { // one is published again if its mark was not answered in time
+		published[m.attributes["deadLetter"]] = true
+	}
+	if n := len(published); n != 121 {
+		t.Errorf("alerts of %d dead letters published, want 121", n)
 	}
 	want := map[string]int{"total": 30, "delivered": 30, "failed": 0, "skipped": 0, "replaying": 0, "waiting": 0}
 	if diff := cmp.Diff(want, numbers(f.ends(b, dlq.BulkDone))); diff != "" {

@@ -2,7 +2,7 @@ package dlq
 
 import "time"
 
-// parking remembers which due items are left alone for now, and until when:
+// parking remembers which due items are left alone, and until when:
 // those whose target has an outage. It costs no write, and forgets with the
 // process, which does no harm. It is used by one goroutine.
 type parking struct {

@@ -2,8 +2,6 @@ package dlq_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
@@ -20,7 +17,9 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/firestore/firestoretest"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
@@ -48,15 +47,7 @@ type fixture struct {
 func setup(t *testing.T) *fixture {
 	t.Helper()
 	t.Cleanup(func() { goleak.VerifyNone(t, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) })
-	server, err := localfirestore.Open(localfirestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	address, err := server.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, address := firestoretest.Start(t, localfirestore.Options{})
 	f := setupOn(t, address)
 	f.server = server
 	return f
@@ -65,22 +56,13 @@ func setup(t *testing.T) *fixture {
 // setupOnGoogle uses Google's emulator, or skips the test where none runs.
 func setupOnGoogle(t *testing.T) *fixture {
 	t.Helper()
-	address := os.Getenv("OUTBOX_RELAY_GOOGLE_FIRESTORE")
-	if address == "" {
-		t.Skip("Google's emulators are not running: see make test-emulators")
-	}
-	return setupOn(t, address)
+	return setupOn(t, firestoretest.OnGoogle(t))
 }
 
 // setupOn makes replays of SAFE_AUTO follow each other at once.
 func setupOn(t *testing.T, address string) *fixture {
 	t.Helper()
-	t.Setenv("FIRESTORE_EMULATOR_HOST", address)
-	db, err := firestore.NewClient(context.Background(), "p-"+uuid.NewString()[:8])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := firestoretest.Client(t, address)
 	catalog, err := contracts.DefaultCatalog()
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +78,7 @@ func setupOn(t *testing.T, address string) *fixture {
 			RampStep: 20 * time.Millisecond, Ask: 10 * time.Millisecond, Follow: 20 * time.Millisecond, FollowMax: 200 * time.Millisecond, Save: 50 * time.Millisecond,
 		},
 	}
-	f.patience = 30 * time.Second
+	f.patience = 90 * time.Second
 	f.queue = f.newQueue(f.store)
 	return f
 }
@@ -155,29 +137,12 @@ func (f *fixture) freezer(alerts dlq.Alerts) func() {
 
 // letter is a dead letter of a record of the outbox, due now if it is SAFE_AUTO.
 func (f *fixture) letter(outbox, eventType, aggregate string, version int64) *dlq.Item {
-	route := f.catalog.Outbox(outbox).Route(eventType)
-	event := uuid.NewString()
-	key := fmt.Sprintf("%s:%s:%d", event, aggregate, version)
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	i := &dlq.Item{
-		ID: dlq.ID(key), Tier: route.Tier, OriginalTier: route.Tier, State: route.Tier.FirstState(), Reason: contracts.AttemptsExhausted,
-		Outbox: outbox, RecordPath: outbox + "/" + dlq.ID(key), EventID: event, EventType: eventType, TraceID: "trace-" + event, IdempotencyKey: key,
-		AggregateID: aggregate, AggregateVersion: version, Lane: route.Lane, PendingTargets: route.Targets, Attempts: 3, DeadAt: now,
-		Errors: []contracts.AttemptError{{At: now, Attempt: 3, Target: route.Targets[0], Code: "Internal", Message: "no"}},
-	}
+	i := dlqtest.Letter(f.catalog, outbox, eventType, aggregate, version, now)
 	if i.Tier == contracts.SafeAuto {
 		i.NextReplayAt = now
 	}
-	i.Record = record(i, contracts.Dead)
 	return i
-}
-
-// record is the document of an item's record.
-func record(i *dlq.Item, status contracts.Status) map[string]any {
-	return map[string]any{
-		"eventId": i.EventID, "eventType": i.EventType, "aggregateId": i.AggregateID, "aggregateVersion": i.AggregateVersion,
-		"idempotencyKey": i.IdempotencyKey, "traceId": i.TraceID, "lane": string(i.Lane), "payload": map[string]any{}, "status": string(status),
-	}
 }
 
 // bury writes dead letters as the relay does, with their records, and rings.
@@ -188,7 +153,7 @@ func (f *fixture) bury(items ...*dlq.Item) {
 		for n, i := range some {
 			outbox, id, _ := strings.Cut(i.RecordPath, "/")
 			writes = append(writes, i.Burial(n > 0)...)
-			writes = append(writes, dlq.Write{Collection: outbox, ID: id, Op: dlq.OpSet, Fields: record(i, contracts.Dead)})
+			writes = append(writes, dlq.Write{Collection: outbox, ID: id, Op: dlq.OpSet, Fields: dlqtest.Record(i)})
 		}
 		if _, err := f.store.Commit(f.t.Context(), writes); err != nil {
 			f.t.Fatal(err)
@@ -307,6 +272,8 @@ type lanes struct {
 }
 
 func (l *lanes) Owned() []string { return l.outboxes }
+
+func (l *lanes) Owns(i *dlq.Item) bool { return slices.Contains(l.outboxes, i.Outbox) }
 
 func (l *lanes) Replay(ctx context.Context, i *dlq.Item) (dlq.Round, error) {
 	l.mu.Lock()

@@ -126,18 +126,59 @@ func lingering(ctx context.Context, grace time.Duration) (context.Context, conte
 // rebuilds it. What it tells is a hint and no more: who is woken reads for
 // itself, and looks now and then without having been told.
 func wakeOn(ctx context.Context, store Store, query Query, wake chan<- struct{}, c SiblingConfig) error {
+	return listenOn(ctx, store, query, c, func([]Doc) { knock(wake) })
+}
+
+// listenOn keeps a listener on query until ctx ends, and calls told with each
+// result. A listener that is quiet for long is replaced, as nothing else tells
+// one that is deaf from one with nothing to tell: that bounds how long looks
+// depend on the poll.
+func listenOn(ctx context.Context, store Store, query Query, c SiblingConfig, told func([]Doc)) error {
 	delay := newPatience(c.RetryMin, c.RetryMax)
 	for ctx.Err() == nil {
-		err := store.Watch(ctx, query, func([]Doc) {
+		err := listenOnce(ctx, store, query, c.Quiet, func(docs []Doc) {
 			delay.reset()
-			knock(wake)
+			told(docs)
 		})
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && err != nil {
 			c.Log.Warn("listener ended and is rebuilt", zap.String("collection", query.Collection), zap.Error(err))
 			rest(ctx, delay.next())
 		}
 	}
 	return nil
+}
+
+// listenOnce returns nil once the listener was quiet for so long.
+func listenOnce(ctx context.Context, store Store, query Query, quiet time.Duration, told func([]Doc)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	patience := time.AfterFunc(quiet, cancel)
+	defer patience.Stop()
+	err := store.Watch(ctx, query, func(docs []Doc) {
+		patience.Reset(quiet)
+		told(docs)
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// wakeOnBoth puts a token into wake when a query's result changes, which may be
+// another instance's doing, or the bell rings. It ends with ctx.
+func wakeOnBoth(ctx context.Context, store Store, query Query, bell <-chan struct{}, wake chan<- struct{}, c SiblingConfig) error {
+	return together(ctx, "listener to "+query.Collection, func(ctx context.Context) error {
+		return wakeOn(ctx, store, query, wake, c)
+	}, func(ctx context.Context) error {
+		for {
+			select {
+			case <-bell:
+				knock(wake)
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	})
 }
 
 // knock puts a token into a channel that holds one.

@@ -48,6 +48,9 @@ func (i *Item) Fields() map[string]any {
 	if i.AuthorizedBy != "" {
 		f[contracts.DeadFieldAuthorizedBy] = i.AuthorizedBy
 	}
+	if i.RelayTraceparent != "" {
+		f[contracts.DeadFieldRelayTraceparent] = i.RelayTraceparent
+	}
 	return f
 }
 
@@ -115,7 +118,7 @@ func DecodeItem(d Doc) *Item {
 		PendingTargets: f.texts(contracts.DeadFieldPendingTargets),
 		DeadAt:         f.time(contracts.DeadFieldDeadAt), Replays: int(f.integer(contracts.DeadFieldReplays)),
 		NextReplayAt: f.time(contracts.DeadFieldNextReplayAt), Group: f.text(contracts.DeadFieldGroup),
-		AuthorizedBy: f.text(contracts.DeadFieldAuthorizedBy),
+		AuthorizedBy: f.text(contracts.DeadFieldAuthorizedBy), RelayTraceparent: f.text(contracts.DeadFieldRelayTraceparent),
 	}
 	version, ok := f[contracts.FieldAggregateVersion]
 	i.Versionless = ok && version == nil

@@ -30,5 +30,5 @@ func NewFreezer(q *Queue, lanes Lanes, alerts Alerts, cfg SiblingConfig) (*Freez
 // Run works until ctx ends. All that it started has ended then. An error is a
 // fault of the program: outages are waited through.
 func (f *Freezer) Run(ctx context.Context) error {
-	return together(ctx, "freezer", append(f.executor.parts(), f.alerter.run, f.releaser.run, f.releaser.listen)...)
+	return together(ctx, "freezer", append(f.executor.parts(), f.alerter.run, f.alerter.listen, f.releaser.run, f.releaser.listen)...)
 }

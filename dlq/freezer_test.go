@@ -10,6 +10,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/dlqtest"
 )
 
 // topic stands for domain-errors.
@@ -112,7 +113,7 @@ func (f *fixture) crash(topic dlq.Alerts, match func(dlq.Write) bool) {
 	stop := f.start(fr, err)
 	select {
 	case <-store.died:
-	case <-time.After(30 * time.Second):
+	case <-time.After(90 * time.Second):
 		f.t.Fatal("it never came so far")
 	}
 	stop()
@@ -124,7 +125,9 @@ func (f *fixture) hold(outbox, eventType, aggregate string, n int) {
 	var writes []dlq.Write
 	for v := range n {
 		i := f.letter(outbox, eventType, aggregate, int64(v+10))
-		writes = append(writes, dlq.Write{Collection: outbox, ID: i.ID, Op: dlq.OpSet, Fields: record(i, contracts.Held)})
+		record := dlqtest.Record(i)
+		record["status"] = string(contracts.Held)
+		writes = append(writes, dlq.Write{Collection: outbox, ID: i.ID, Op: dlq.OpSet, Fields: record})
 	}
 	if _, err := f.store.Commit(f.t.Context(), writes); err != nil {
 		f.t.Fatal(err)
@@ -157,7 +160,7 @@ func (f *fixture) frozen(aggregate string) bool {
 
 func (f *fixture) release(aggregate string) {
 	f.t.Helper()
-	if _, err := f.queue.Release(f.t.Context(), aggregate, security, "looked into"); err != nil {
+	if _, err := f.queue.Release(f.t.Context(), aggregate, dlq.Release{Actor: security, Reason: "looked into"}); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -23,10 +23,11 @@ type alerter struct {
 	alerts Alerts
 	cfg    SiblingConfig
 	bell   <-chan struct{}
+	wake   chan struct{} // the bell, or a listener that heard of an alert of another instance
 }
 
 func newAlerter(q *Queue, alerts Alerts, cfg SiblingConfig) *alerter {
-	return &alerter{queue: q, alerts: alerts, cfg: cfg, bell: q.Hear(BellAlerts)}
+	return &alerter{queue: q, alerts: alerts, cfg: cfg, bell: q.Hear(BellAlerts), wake: make(chan struct{}, 1)}
 }
 
 const (
@@ -36,17 +37,30 @@ const (
 	alertsAtOnce = 16
 )
 
+// unpublished finds the alerts that wait.
+var unpublished = Query{
+	Collection: contracts.CollectionErrorLog, Where: []Where{{AlertFieldPublishedAt, "==", nil}},
+	OrderBy: []Order{{Field: FieldID}}, Limit: alertPage,
+}
+
 func (a *alerter) run(ctx context.Context) error {
-	return rounds(ctx, a.bell, a.cfg, "publish alerts", a.publishAll)
+	return rounds(ctx, a.wake, a.cfg, "publish alerts", a.publishAll)
+}
+
+// listen wakes run, until ctx ends.
+func (a *alerter) listen(ctx context.Context) error {
+	query := unpublished
+	query.Limit = watched
+	return wakeOnBoth(ctx, a.queue.store, query, a.bell, a.wake, a.cfg)
 }
 
 // publishAll publishes every alert that waits. One that cannot be published
 // does not hold up the others; when none of a page can, the rest waits.
 func (a *alerter) publishAll(ctx context.Context) error {
-	query := Query{
-		Collection: contracts.CollectionErrorLog, Where: []Where{{AlertFieldPublishedAt, "==", nil}},
-		OrderBy: []Order{{Field: FieldID}}, Limit: alertPage,
+	if !a.cfg.Leads() {
+		return nil
 	}
+	query := unpublished
 	var failed error
 	for {
 		c, cancel := context.WithTimeout(ctx, a.cfg.CallBound)
@@ -143,7 +157,7 @@ func messageOf(a *Alert) alertMessage {
 func (a *Alert) attributes() map[string]string {
 	attrs := map[string]string{
 		"type": string(contracts.SecurityBlock), "aggregateId": a.AggregateID, "eventId": a.EventID, "traceId": a.TraceID,
-		"deadLetter": a.DeadLetter, "outbox": a.Outbox,
+		"deadLetter": a.DeadLetter, "outbox": a.Outbox, "reason": string(a.Reason),
 	}
 	for name, v := range attrs {
 		if len(v) > contracts.MaxAttributeBytes {

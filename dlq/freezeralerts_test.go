@@ -25,7 +25,7 @@ func TestAlertsArePublishedAndMarked(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("%d messages, want 1", len(all))
 	}
-	want := map[string]string{"type": "SECURITY_BLOCK", "aggregateId": "acc-1", "eventId": i.EventID, "traceId": i.TraceID, "deadLetter": i.ID, "outbox": "accOutbox"}
+	want := map[string]string{"type": "SECURITY_BLOCK", "aggregateId": "acc-1", "eventId": i.EventID, "traceId": i.TraceID, "deadLetter": i.ID, "outbox": "accOutbox", "reason": "ATTEMPTS_EXHAUSTED"}
 	if diff := cmp.Diff(want, all[0].attributes); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
@@ -58,6 +58,20 @@ func TestAlertsWaitForTheTopic(t *testing.T) {
 	f.eventually("all alerts are marked", func() bool { return f.allMarked(5) })
 	if n := len(topic.messages()); n != 5 {
 		t.Errorf("%d messages, want 5", n)
+	}
+}
+
+func TestAlertsBeyondAPageArePublishedOnce(t *testing.T) {
+	f := setup(t)
+	const n = 120
+	for k := range n {
+		f.die("accOutbox", "RoleChanged", fmt.Sprint("acc-", k), 1)
+	}
+	topic := &topic{}
+	f.freezer(topic)
+	f.eventually("all alerts are marked", func() bool { return f.allMarked(n) })
+	if got := len(topic.messages()); got != n {
+		t.Errorf("%d messages, want %d", got, n)
 	}
 }
 

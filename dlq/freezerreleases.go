@@ -47,23 +47,15 @@ func (r *releaser) run(ctx context.Context) error {
 
 // listen wakes run, until ctx ends.
 func (r *releaser) listen(ctx context.Context) error {
-	return together(ctx, "listener to releases", func(ctx context.Context) error {
-		return wakeOn(ctx, r.queue.store, decidedReleases, r.wake, r.cfg)
-	}, func(ctx context.Context) error {
-		for {
-			select {
-			case <-r.bell:
-				knock(r.wake)
-			case <-ctx.Done():
-				return nil
-			}
-		}
-	})
+	return wakeOnBoth(ctx, r.queue.store, decidedReleases, r.bell, r.wake, r.cfg)
 }
 
 // releaseAll finishes every release that was decided. One that cannot be
 // finished does not hold up the others.
 func (r *releaser) releaseAll(ctx context.Context) error {
+	if !r.cfg.Leads() {
+		return nil
+	}
 	query := decidedReleases
 	var failed error
 	for {
@@ -123,10 +115,8 @@ var errOtherFreeze = errors.New("the freeze is not the one that is released")
 // many. A page of them that was changed underneath is read again, as long as the
 // freeze stands.
 func (r *releaser) turnBack(ctx context.Context, outbox string, freeze *Freeze) (turned int, err error) {
-	query := Query{
-		Collection: outbox, Limit: heldPage, Select: []string{contracts.FieldStatus},
-		Where: []Where{{contracts.FieldAggregateID, "==", freeze.AggregateID}, {contracts.FieldStatus, "==", string(contracts.Held)}},
-	}
+	query := heldQuery(outbox, freeze.AggregateID)
+	query.Limit, query.Select = heldPage, []string{contracts.FieldStatus}
 	for refused := 0; ; {
 		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 		n, err := r.turnPage(c, query, freeze)

@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -27,17 +28,25 @@ func (q *Queue) Freezes(ctx context.Context, p Page) (Paged[*Freeze], error) {
 	return page(ctx, q, "freezes", query, nil, p, DecodeFreeze)
 }
 
+// Release is somebody's decision that an aggregate go on.
+type Release struct {
+	Actor  Actor
+	Reason string
+	Seen   time.Time // the update time of the freeze that the actor saw; zero: whatever stands there
+}
+
 // Release begins the release of a frozen aggregate: what is held is put back by
 // the freezer, and the freeze is gone when that is done.
-func (q *Queue) Release(ctx context.Context, aggregateID string, a Actor, reason string) (*Released, error) {
-	reason, err := reasonOf(reason)
+func (q *Queue) Release(ctx context.Context, aggregateID string, d Release) (*Released, error) {
+	a := d.Actor
+	reason, err := reasonOf(d.Reason)
 	if err != nil {
 		return nil, err
 	}
 	if a.Role < Security {
 		return nil, forbidden(a, Security, "to release an aggregate")
 	}
-	r := &releasing{queue: q, aggregateID: aggregateID, actor: a, reason: reason, id: q.newID()}
+	r := &releasing{queue: q, aggregateID: aggregateID, actor: a, reason: reason, seen: d.Seen, id: q.newID()}
 	at, err := q.commit(ctx, r.writes)
 	if err != nil {
 		return nil, fmt.Errorf("release aggregate %s: %w", aggregateID, err)
@@ -47,11 +56,11 @@ func (q *Queue) Release(ctx context.Context, aggregateID string, a Actor, reason
 	}
 	q.log.Info("release of an aggregate", zap.String("actor", a.Name), zap.String("aggregateId", aggregateID), zap.String("traceId", r.after.TraceID))
 	q.Ring(BellFreezes)
-	docs, err := q.store.Query(ctx, openBlocked(aggregateID))
+	open, err := q.Overtaken(ctx, aggregateID)
 	if err != nil { // the release stands; who asked is told what is known
 		q.log.Warn("find open dead letters of a released aggregate", zap.String("aggregateId", aggregateID), zap.Error(err))
 	}
-	return &Released{Freeze: r.after, Open: decodeItems(docs)}, nil
+	return &Released{Freeze: r.after, Open: open}, nil
 }
 
 func openBlocked(aggregateID string) Query {
@@ -72,6 +81,7 @@ type releasing struct {
 	aggregateID string
 	actor       Actor
 	reason      string
+	seen        time.Time
 	id          string // of the decision
 
 	after *Freeze // what the last call of writes came to; nil before the first
@@ -93,12 +103,15 @@ func (r *releasing) writes(ctx context.Context) ([]Write, error) {
 			return nil, err
 		}
 		if !doc.Exists() {
-			return nil, &Refusal{Kind: NotFound, Detail: fmt.Sprintf("aggregate %q is not frozen", r.aggregateID), Hint: "list the freezes to find it"}
+			return nil, notFrozen(r.aggregateID)
 		}
 		return nil, &Refusal{
 			Kind: Conflict, Detail: fmt.Sprintf("it is being released already, by %s since %s", freeze.ReleasedBy, clock(freeze.ReleasedAt)),
 			Hint: "wait until its freeze is gone",
 		}
+	}
+	if !r.seen.IsZero() && !r.seen.Equal(freeze.UpdateTime) {
+		return nil, changedSince(freeze.UpdateTime)
 	}
 	after := *freeze
 	after.State, after.ReleasedBy, after.ReleasedAt, after.Release = Releasing, r.actor.Name, r.queue.moment(), r.id

@@ -38,6 +38,9 @@ type Item struct {
 	Replaying    *Request   // the replay that a person asked for and that has not ended
 	LastReplay   *Ended     // the last replay that ended
 	AuthorizedBy string     // SECURITY_BLOCK: who authorized its replay
+	// RelayTraceparent names the span in which the record was dead-lettered, for
+	// the spans of its replays to be linked to; "" where it was not traced.
+	RelayTraceparent string
 
 	UpdateTime time.Time // of its document; zero before it was written
 }

@@ -18,6 +18,7 @@ type Metrics struct {
 	releases    *prometheus.CounterVec // outcome
 	released    prometheus.Counter
 	bulkItems   *prometheus.CounterVec // outcome
+	bulkEnds    *prometheus.CounterVec // state
 	bulkRunning prometheus.Gauge
 }
 
@@ -61,6 +62,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		alerts:    counter("relay_dlq_alerts_total", "Alerts published, or tried in vain.", "outcome"),
 		releases:  counter("relay_dlq_releases_total", "Releases of frozen aggregates finished, or tried in vain.", "outcome"),
 		bulkItems: counter("relay_dlq_bulk_items_total", "Dead letters that bulk replays are through with.", "outcome"),
+		bulkEnds:  counter("relay_dlq_bulk_ends_total", "Bulk replays that ended, by how.", "state"),
 		released: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "relay_dlq_released_records_total", Help: "Held records turned back to pending by releases.",
 		}),
@@ -68,7 +70,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 	m.zero()
 	if reg != nil {
-		reg.MustRegister(m.rounds, m.running, m.failures, m.items, m.oldest, m.alerts, m.releases, m.released, m.bulkItems, m.bulkRunning)
+		reg.MustRegister(m.rounds, m.running, m.failures, m.items, m.oldest, m.alerts, m.releases, m.released, m.bulkItems, m.bulkEnds, m.bulkRunning)
 	}
 	return m
 }
@@ -91,6 +93,9 @@ func (m *Metrics) zero() {
 	}
 	for _, p := range []pinState{pinDelivered, pinFailed, pinSkipped} {
 		m.bulkItems.WithLabelValues(string(p))
+	}
+	for _, s := range []BulkState{BulkDone, BulkStopped, BulkCancelled} {
+		m.bulkEnds.WithLabelValues(string(s))
 	}
 }
 

@@ -19,8 +19,10 @@ type OrderNote struct {
 const (
 	// maxOlder is how many older dead letters are named.
 	maxOlder = 5
-	// maxDeliveredSince is how many delivered records of an aggregate are looked at.
+	// maxDeliveredSince is how many delivered records of an aggregate are looked at
+	// when a replay is asked for, and maxDeliveredSeen by who only looks.
 	maxDeliveredSince = 200
+	maxDeliveredSeen  = DefaultPage
 )
 
 // Older returns the open dead letters that a replay of item must not overtake:
@@ -66,15 +68,22 @@ func (q *Queue) inTurn(ctx context.Context, item *Item) error {
 	}
 }
 
-// orderNote looks at what of the aggregate was delivered meanwhile.
-func (q *Queue) orderNote(ctx context.Context, item *Item) (*OrderNote, error) {
+// Order says what a replay of item, asked for at this moment, would do to the order of its
+// aggregate.
+func (q *Queue) Order(ctx context.Context, item *Item) (*OrderNote, error) {
+	return q.orderNote(ctx, item, maxDeliveredSeen)
+}
+
+// orderNote looks at what of the aggregate was delivered meanwhile: at most limit
+// records.
+func (q *Queue) orderNote(ctx context.Context, item *Item, limit int) (*OrderNote, error) {
 	if item.AggregateID == "" {
 		return &OrderNote{Message: "it has no aggregate: there is no order to keep"}, nil
 	}
 	note, deleted := &OrderNote{}, false
 	if spec := q.catalog.Outbox(item.Outbox); spec != nil {
 		deleted = spec.OnDelivered == contracts.DeleteDelivered
-		docs, err := q.store.Query(ctx, deliveredQuery(item))
+		docs, err := q.store.Query(ctx, deliveredQuery(item, limit))
 		if err != nil {
 			return nil, fmt.Errorf("find later records of the aggregate: %w", err)
 		}
@@ -83,13 +92,13 @@ func (q *Queue) orderNote(ctx context.Context, item *Item) (*OrderNote, error) {
 				note.DeliveredSince++
 			}
 		}
-		note.AtLeast = len(docs) == maxDeliveredSince || deleted && note.DeliveredSince > 0
+		note.AtLeast = len(docs) == limit || deleted && note.DeliveredSince > 0
 	}
 	switch {
 	case note.DeliveredSince == 0 && deleted:
 		note.Message = "whether a later version of the aggregate was delivered is not known: delivered records of this outbox are removed"
 	case note.DeliveredSince == 0 && note.AtLeast:
-		note.Message = fmt.Sprintf("whether a later version of the aggregate was delivered is not known: it has more than %d delivered records", maxDeliveredSince-1)
+		note.Message = fmt.Sprintf("whether a later version of the aggregate was delivered is not known: it has more than %d delivered records", limit-1)
 	case note.DeliveredSince == 0:
 		note.Message = "no later version of the aggregate is known to have been delivered: delivered records are kept for the retention only"
 	case note.AtLeast:
@@ -102,12 +111,12 @@ func (q *Queue) orderNote(ctx context.Context, item *Item) (*OrderNote, error) {
 	return note, nil
 }
 
-func deliveredQuery(item *Item) Query {
+func deliveredQuery(item *Item, limit int) Query {
 	return Query{
 		Collection: item.Outbox,
 		Where: []Where{
 			{contracts.FieldAggregateID, "==", item.AggregateID}, {contracts.FieldStatus, "==", string(contracts.Delivered)},
 		},
-		Select: []string{contracts.FieldAggregateVersion}, Limit: maxDeliveredSince,
+		Select: []string{contracts.FieldAggregateVersion}, Limit: limit,
 	}
 }

@@ -13,8 +13,10 @@ type Lanes interface {
 	// turn with the live records of its aggregate. It blocks until that round is
 	// over or ctx ends. An error means that nothing is known.
 	Replay(ctx context.Context, item *Item) (Round, error)
-	// Owned lists the outboxes whose work is this instance's now.
+	// Owned lists the outboxes whose work is this instance's now, at least in part.
 	Owned() []string
+	// Owns reports whether the item is of that part.
+	Owns(item *Item) bool
 }
 
 // Round is how one round of a replay's delivery went. Each missing target is in

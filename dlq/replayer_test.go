@@ -3,8 +3,10 @@ package dlq_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -317,4 +319,45 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 			t.Errorf("got %v, want it to name %s", err, want)
 		}
 	}
+}
+
+// deafStore is a store whose listeners tell their first result and nothing
+// more. Later ones are sound, and begin once hear is closed.
+type deafStore struct {
+	dlq.Store
+	hear  chan struct{}
+	mu    sync.Mutex
+	begun map[string]bool // by query
+}
+
+func (s *deafStore) Watch(ctx context.Context, q dlq.Query, told func([]dlq.Doc)) error {
+	s.mu.Lock()
+	sound := s.begun[fmt.Sprint(q)]
+	s.begun[fmt.Sprint(q)] = true
+	s.mu.Unlock()
+	if sound {
+		select {
+		case <-s.hear:
+			return s.Store.Watch(ctx, q, told)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	var once sync.Once
+	return s.Store.Watch(ctx, q, func(docs []dlq.Doc) { once.Do(func() { told(docs) }) })
+}
+
+func TestDeafListenerIsReplaced(t *testing.T) {
+	f := setup(t)
+	f.config.Poll, f.config.Quiet = time.Hour, 100*time.Millisecond
+	deaf := &deafStore{Store: f.store, hear: make(chan struct{}), begun: map[string]bool{}}
+	f.queue = f.newQueue(deaf)
+	f.replayer()
+	f.quiet()
+	i := f.letter("wsOutbox", "TaskDone", "ws-1", 1)
+	if _, err := f.store.Commit(t.Context(), i.Burial(false)); err != nil { // and no bell
+		t.Fatal(err)
+	}
+	close(deaf.hear)
+	f.reaches(i.ID, contracts.DeadReplayed)
 }

@@ -54,6 +54,11 @@ func (r *Review) measure(ctx context.Context) error {
 func (r *Review) gauge(ctx context.Context, s openState) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
+	if !r.cfg.Leads() { // the one that does tells
+		r.cfg.Metrics.items.WithLabelValues(string(s.tier), string(s.state)).Set(0)
+		r.cfg.Metrics.oldest.WithLabelValues(string(s.tier), string(s.state)).Set(0)
+		return nil
+	}
 	query := Query{Collection: contracts.CollectionDeadLetters, Where: []Where{{contracts.DeadFieldState, "==", string(s.state)}}}
 	n, err := r.queue.store.Count(ctx, query)
 	if err != nil {

@@ -22,7 +22,7 @@ func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string,
 	if since.Before(anyTime) {
 		since = anyTime
 	}
-	docs, err := q.scheduled(ctx, tier, outboxes, limit+1, withoutRecord,
+	docs, err := q.scheduled(ctx, tier, outboxes, limit+1, withShard,
 		Where{contracts.DeadFieldNextReplayAt, ">", since}, Where{contracts.DeadFieldNextReplayAt, "<=", now})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
@@ -40,6 +40,9 @@ func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string,
 	}
 	return due, next, nil
 }
+
+// withShard is what tells whose an item is, too.
+var withShard = append(slices.Clone(withoutRecord), contracts.DeadFieldRecord+"."+contracts.FieldShard)
 
 // scheduled finds what has a time for its replay and meets the conditions, the
 // first to come first.

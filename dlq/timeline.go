@@ -237,6 +237,8 @@ func decisionSummary(a Action, by string) string {
 		return by + " authorized its replay"
 	case Note:
 		return by + " noted something"
+	case actionUncover:
+		return by + " uncovered its payload"
 	case Delivered:
 		return "a replay delivered it"
 	case Failed:

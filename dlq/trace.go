@@ -175,7 +175,7 @@ var (
 	// recordFields lists a record's fields but its payload.
 	recordFields = []string{
 		contracts.FieldEventID, contracts.FieldEventType, contracts.FieldEventVersion, contracts.FieldAggregateType, contracts.FieldAggregateID,
-		contracts.FieldAggregateVersion, contracts.FieldIdempotencyKey, contracts.FieldTraceID, contracts.FieldTraceparent, contracts.FieldProducer,
+		contracts.FieldAggregateVersion, contracts.FieldShard, contracts.FieldIdempotencyKey, contracts.FieldTraceID, contracts.FieldTraceparent, contracts.FieldProducer,
 		contracts.FieldLane, contracts.FieldTier, contracts.FieldOccurredAt, contracts.FieldCreatedAt, contracts.FieldStatus, contracts.FieldAttempts,
 		contracts.FieldLastError, contracts.FieldNextAttemptAt, contracts.FieldDeliveredTargets, contracts.FieldDeliveredAt,
 		contracts.FieldAttemptErrors,

@@ -30,7 +30,7 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 			Kind: contracts.Outage, Code: codeNoTarget,
 			Err: fmt.Errorf("find target %s: not configured", l.target),
 		}
-		r.record(run, l, r.cfg.Now(), fill(len(l.jobs), err))
+		r.record(run, l, make([]Parcel, len(l.jobs)), r.cfg.Now(), fill(len(l.jobs), err))
 		return
 	}
 	if ctx.Err() != nil {
@@ -53,8 +53,11 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 		}
 	}
 	start := r.cfg.Now()
+	for i, j := range l.jobs {
+		r.trace(ctx, run[j], &parcels[i], l.target, start)
+	}
 	errs := r.call(ctx, target, l.target, parcels)
-	r.record(run, l, start, errs)
+	r.record(run, l, parcels, start, errs)
 	// Last, so that a subscriber that is told of a change finds all results of
 	// this call sampled already.
 	done(outage(ctx, errs))
@@ -118,7 +121,7 @@ func outage(ctx context.Context, errs []error) error {
 
 // record fills in the leg's results and reports each attempt. Parcels that
 // were behind were not attempted and are not reported.
-func (r *Router) record(run []*Job, l *leg, start time.Time, errs []error) {
+func (r *Router) record(run []*Job, l *leg, parcels []Parcel, start time.Time, errs []error) {
 	end := r.cfg.Now()
 	l.results = make([]result, len(errs))
 	for i, err := range errs {
@@ -128,15 +131,18 @@ func (r *Router) record(run []*Job, l *leg, start time.Time, errs []error) {
 		case err == nil:
 			res.state = acked
 			r.sample(job, l.target, start, end, nil)
+			parcels[i].endTrace(OutcomeAcked, nil, end)
 		case errors.Is(err, ErrBehind):
 			res.state = behind
+			parcels[i].endTrace(outcomeBehind, nil, end)
 		default:
 			res.state = failed
 			res.failure = TargetFailure{
-				Target: l.target, Kind: contracts.KindOf(err), Code: contracts.CodeOf(err),
+				Target: l.target, Kind: contracts.KindOf(err), Code: contracts.CodeOf(err), Reason: contracts.ReasonOf(err),
 				Message: boundMessage(err.Error()), At: end,
 			}
 			r.sample(job, l.target, start, end, &res.failure)
+			parcels[i].endTrace(res.failure.Kind.String(), &res.failure, end)
 			r.logFailure(job, &res.failure)
 		}
 	}
@@ -154,5 +160,5 @@ func (r *Router) logFailure(job *Job, f *TargetFailure) {
 		zap.String("traceId", job.Record.TraceID), zap.String("eventId", job.Record.EventID),
 		zap.String("outbox", job.Record.Outbox), zap.String("lane", string(job.Lane)),
 		zap.String("target", f.Target), zap.Int("attempt", job.Attempt),
-		zap.Stringer("kind", f.Kind), zap.String("code", f.Code), zap.String("error", f.Message))
+		zap.Stringer("kind", f.Kind), zap.String("code", f.Code), zap.String("error", f.Message), job.traceField())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
@@ -25,6 +26,7 @@ type Config struct {
 	Registerer prometheus.Registerer // nil: the metrics are not registered
 	Log        *zap.Logger           // nil: silent
 	Now        func() time.Time      // the clock of lag and failures; nil: time.Now
+	Tracer     trace.Tracer          // makes the spans of attempts; nil: none
 }
 
 // BreakerConfig says when a target counts as out, and for how long it is left

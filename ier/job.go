@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"outboxrelay/contracts"
 )
 
@@ -16,6 +18,9 @@ type Job struct {
 	Replay  string   // the dead letter's ID on a replay, "" otherwise
 	Attempt int      // 1 is the first
 	Waits   Waits    // where the time since the append went before this round
+	// Span is that of this round of delivery; its attempts become its children.
+	// nil: the record is not traced.
+	Span trace.Span
 }
 
 // Waits tells apart where a record spent its time before a round of delivery.
@@ -42,9 +47,12 @@ type Outcome struct {
 
 // TargetFailure is one failed attempt at one target.
 type TargetFailure struct {
-	Target  string
-	Kind    contracts.Kind
-	Code    string // one bounded word
+	Target string
+	Kind   contracts.Kind
+	Code   string // one bounded word
+	// Reason is what the record is dead-lettered as when its attempts are used
+	// up; "" for the usual one.
+	Reason  contracts.Reason
 	Message string // valid UTF-8, at most contracts.MaxErrorBytes
 	At      time.Time
 }

@@ -37,18 +37,18 @@ type Sampler interface {
 	Sample(LagSample)
 }
 
-// outcomeAcked is the outcome of an attempt that succeeded. A failed attempt's
+// OutcomeAcked is the outcome of an attempt that succeeded. A failed attempt's
 // outcome is its kind.
-const outcomeAcked = "acked"
+const OutcomeAcked = "acked"
 
 func outcomes() []string {
-	return []string{outcomeAcked, contracts.Attributable.String(), contracts.Permanent.String(), contracts.Outage.String()}
+	return []string{OutcomeAcked, contracts.Attributable.String(), contracts.Permanent.String(), contracts.Outage.String()}
 }
 
 // sample reports one attempt that began at start and ended at end; failure is
 // nil when it was acknowledged.
 func (r *Router) sample(job *Job, target string, start, end time.Time, failure *TargetFailure) {
-	outcome, code := outcomeAcked, ""
+	outcome, code := OutcomeAcked, ""
 	if failure != nil {
 		outcome, code = failure.Kind.String(), failure.Code
 	}

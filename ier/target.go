@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"outboxrelay/contracts"
 )
 
@@ -12,6 +14,7 @@ type Parcel struct {
 	Record  *contracts.Record
 	Message *contracts.Message
 	Lane    contracts.Lane // the lane that the record runs in; the same for every parcel of a call
+	Span    trace.Span     // of this attempt, for what a target does in this process; nil: not traced
 }
 
 // Target delivers records to one place.

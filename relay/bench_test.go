@@ -13,7 +13,7 @@ import (
 // BenchmarkNewEntry decodes and checks one record.
 func BenchmarkNewEntry(b *testing.B) {
 	r, catalog := newTestRelay(b)
-	o := r.outboxes[0]
+	o := r.newOutbox(catalog.Shares()[0], always{})
 	rec := catalog.Sample(rand.New(rand.NewPCG(1, 1)), o.spec, "agg", 1, time.Now())
 	fields := rec.ProducerFields()
 	d := Doc{ID: rec.ID, CreatedAt: rec.CreatedAt, Fields: func() map[string]any { return maps.Clone(fields) }}
@@ -29,7 +29,7 @@ func BenchmarkNewEntry(b *testing.B) {
 // BenchmarkLedger takes one record through memory: considered, admitted,
 // split, removed, and considered once more by a listener that is late.
 func BenchmarkLedger(b *testing.B) {
-	f := newFeed(newLedger(), contracts.StandardLane, 1000)
+	f := newFeed(newLedger(), contracts.StandardLane, 1000, newMemory(1<<30, 1))
 	docs := make([]Doc, 10_000)
 	for i := range docs {
 		docs[i] = Doc{ID: strconv.Itoa(i), CreatedAt: at(int64(i)), ReadTime: at(int64(i))}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/dlq"
 )
 
@@ -133,4 +135,40 @@ func TestADeadLetterCanAlwaysBeWritten(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Until the dead letter of a record whose attempts are used up is written, a
+// crash would have it delivered again: the younger ones of its aggregate wait.
+func TestYoungerOnesWaitForADeadLetter(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.retries(2, 10*time.Millisecond)
+	records := f.series("wsOutbox", "TaskCompleted", "ws-1", 1, 4)
+	oldest, younger := records[0], records[1:]
+	f.script(func(_ context.Context, _ string, r *contracts.Record) error {
+		if r.ID == oldest.ID {
+			return failure(contracts.Attributable, "Internal")
+		}
+		return nil
+	})
+	burying := make(chan struct{})
+	once := sync.OnceFunc(func() { close(burying) })
+	let := f.cloud.embedded.Faults().Add(localfirestore.Fault{
+		Method: "Commit", Collection: contracts.CollectionDeadLetters, Stall: true,
+		Match: func(localfirestore.Call) bool { once(); return true },
+	})
+	t.Cleanup(let)
+	f.run()
+	f.append(records, len(records))
+	<-burying
+	others := f.series("wsOutbox", "TaskCompleted", "ws-2", 1, 20)
+	f.append(others, 5)
+	f.eventually("other aggregates go on", func() bool { return f.judge(others).missing == 0 })
+	if n := f.arrivals("ws-1"); n > 0 {
+		t.Errorf("%d messages of younger records arrived before the dead letter was written", n)
+	}
+	let()
+	if got, want := f.delivered(younger), (judgement{}); got != want {
+		t.Errorf("got %+v, want every younger record once and in order", got)
+	}
+	f.dead(oldest)
 }

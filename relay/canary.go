@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +17,12 @@ import (
 // canaryPrefix starts the IDs of canaries. "!" sorts before letters and digits.
 const canaryPrefix = "!relay-canary."
 
-// isCanary reports whether a document ID of an outbox is a canary's.
-func isCanary(id string) bool { return strings.HasPrefix(id, canaryPrefix) }
+// isCanary reports whether a document of an outbox is a canary. The ID alone does
+// not tell: a record that a producer gave such a one is still a record.
+func isCanary(d Doc) bool { return strings.HasPrefix(d.ID, canaryPrefix) && d.Nonce != "" }
+
+// Canary reports whether a document of an outbox is a canary, which is no record.
+func (d Doc) Canary() bool { return isCanary(d) }
 
 // FieldCanary holds a canary's nonce, changed by each touch. No record has it.
 const FieldCanary = "canary"
@@ -31,19 +36,35 @@ type canary struct {
 
 // canaryFor returns the canary that the scan's window always begins with.
 func canaryFor(s Scan) canary {
-	c := canary{outbox: s.Outbox, id: canaryPrefix + "strays", fields: map[string]any{
+	c := canary{outbox: s.Outbox, id: canaryPrefix + listenerName(s), fields: map[string]any{
 		contracts.FieldStatus:    string(contracts.Pending),
 		contracts.FieldLane:      "", // no lane: the strays' query, which orders by lane
 		contracts.FieldCreatedAt: s.After.At,
 	}}
 	if s.Kind == ScanLane {
-		c.id = canaryPrefix + string(s.Lane)
 		c.fields[contracts.FieldLane] = string(s.Lane)
 	}
 	if s.After.Zero() {
 		c.fields[contracts.FieldCreatedAt] = time.Unix(0, 0).UTC()
 	}
+	switch {
+	case s.Kind == ScanShardBelow:
+		c.fields = firstOfAll(nil)
+	case s.Kind == ScanShardAbove:
+		c.fields = firstOfAll(int64(s.Shards))
+	case s.Shards > 1:
+		c.id += "." + strconv.Itoa(s.Shard)
+		c.fields[contracts.FieldShard] = int64(s.Shard)
+	}
 	return c
+}
+
+// firstOfAll are the fields of the first document of a shard, in the order
+// (shard, lane, createdAt).
+func firstOfAll(shard any) map[string]any {
+	return map[string]any{
+		contracts.FieldStatus: string(contracts.Pending), contracts.FieldShard: shard, contracts.FieldLane: nil, contracts.FieldCreatedAt: nil,
+	}
 }
 
 // touch writes the canary with a new nonce.

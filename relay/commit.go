@@ -10,13 +10,14 @@ import (
 	"outboxrelay/contracts"
 )
 
-// write commits a batch. A refusal is narrowed down by halves to the document
-// that causes it, so that the others of the batch are settled all the same.
+// write commits a batch. What stands in its way is narrowed down by halves to
+// the document that causes it, so that the others of the batch are settled all
+// the same.
 func (s *settler) write(ctx context.Context, batch []*settlement) {
 	if s.exhume(ctx, batch) != nil {
 		return // ctx ended
 	}
-	if batch = s.fence(batch); len(batch) == 0 {
+	if batch = s.withoutStale(s.fence(batch)); len(batch) == 0 {
 		return
 	}
 	at, err := s.commit(ctx, batch)
@@ -27,16 +28,35 @@ func (s *settler) write(ctx context.Context, batch []*settlement) {
 		}
 	case ctx.Err() != nil:
 		return
+	case errors.Is(err, errStale):
+		s.write(ctx, batch)
 	case len(batch) > 1:
-		s.write(ctx, batch[:len(batch)/2])
-		s.write(ctx, batch[len(batch)/2:])
+		s.halve(ctx, batch)
 	default:
 		s.refused(ctx, batch[0], err)
 	}
 }
 
-// commit sends the batch until the server answered: with a commit time, or
-// with a refusal. Anything else is an outage, to be waited out.
+// halve writes the batch as two, side by side if there is a slot for it: the
+// half with the culprit may take its time to fail.
+func (s *settler) halve(ctx context.Context, batch []*settlement) {
+	half, rest := batch[:len(batch)/2], batch[len(batch)/2:]
+	select {
+	case s.slots <- struct{}{}:
+		s.commits.Go(func() {
+			defer func() { <-s.slots; signal(s.wake) }()
+			s.write(ctx, rest)
+		})
+		s.write(ctx, half)
+	default:
+		s.write(ctx, half)
+		s.write(ctx, rest)
+	}
+}
+
+// commit sends the batch until the server answered: with a commit time, with a
+// refusal, or with a contention that a smaller batch may not meet. Anything else
+// is an outage, to be waited out; errStale when the lease was lost over it.
 func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, error) {
 	delay := newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
 	for {
@@ -50,7 +70,7 @@ func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, e
 		at, err := s.store.Commit(c, writes)
 		cancel()
 		s.metrics.commit(s.lane, len(batch), s.now().Sub(began), err)
-		if err == nil || isRefused(err) {
+		if err == nil || isRefused(err) || isContended(err) && len(batch) > 1 {
 			return at, err
 		}
 		if ctx.Err() != nil {
@@ -58,8 +78,11 @@ func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, e
 		}
 		s.log.Warn("settle records, trying again", zap.Int("records", len(batch)), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
 		delay.sleep(ctx)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return time.Time{}, ctx.Err()
+		case anyStale(batch):
+			return time.Time{}, errStale
 		}
 	}
 }
@@ -69,16 +92,21 @@ func isRefused(err error) bool {
 	return errors.As(err, &ce) && ce.Refused()
 }
 
+// isContended reports whether somebody else had one of the documents locked, for
+// as long as the server cared to wait.
+func isContended(err error) bool { return contracts.CodeOf(err) == "Aborted" }
+
 // committed moves the record on after its settlement was written.
 func (s *settler) committed(st *settlement, at time.Time) {
 	e := st.entry
 	l := e.outbox.ledger
 	s.metrics.settled(e.outbox.spec.Name, st.kind)
+	e.trail.settled(st)
 	l.mu.Lock()
 	e.updateTime = at
 	next := e.next
 	e.next = nil
-	e.writing = next != nil
+	l.writingLocked(e, next != nil)
 	l.mu.Unlock()
 	switch st.kind {
 	case settleDelivered, settleDead, settleHeld:
@@ -89,6 +117,9 @@ func (s *settler) committed(st *settlement, at time.Time) {
 			l.deleted(e)
 		} else {
 			l.remove(e, at)
+		}
+		if st.kind == settleDead {
+			e.outbox.pools[e.lane].Wake(buryLabel(e.task.Aggregate))
 		}
 	case settleProgress:
 		e.outbox.hasLeft(e, at)
@@ -105,7 +136,7 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 	e := st.entry
 	l := e.outbox.ledger
 	log := s.log.With(zap.String("outbox", e.rec.Outbox), zap.String("record", e.rec.ID), zap.String("traceId", e.rec.TraceID),
-		zap.String("settlement", string(st.kind)), zap.String("reason", contracts.CodeOf(cause)))
+		zap.String("settlement", string(st.kind)), zap.String("reason", contracts.CodeOf(cause)), e.trail.field())
 	doc, exists, err := s.reread(ctx, e)
 	if err != nil {
 		return // ctx ended
@@ -135,6 +166,7 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		// Changed since it was read: the precondition was right to fail. What is
 		// to be written holds all the same.
 		log.Debug("record changed meanwhile, settling again")
+		st.atLeast(doc)
 		l.setUpdateTime(e, doc.UpdateTime)
 		s.write(ctx, []*settlement{st})
 	case st.kind == settleDead && contracts.CodeOf(cause) == "AlreadyExists":
@@ -196,6 +228,7 @@ func (s *settler) abandon(st *settlement, at time.Time) {
 	if s.superseded(st) { // let the newer one find its own answer
 		return
 	}
+	e.trail.end(outcomeElsewhere)
 	switch st.kind {
 	case settleProgress:
 		e.outbox.hasLeft(e, at)
@@ -214,7 +247,7 @@ func (s *settler) superseded(st *settlement) bool {
 	l.mu.Lock()
 	next := e.next
 	e.next = nil
-	e.writing = next != nil
+	l.writingLocked(e, next != nil)
 	l.mu.Unlock()
 	if next != nil {
 		s.push(next)

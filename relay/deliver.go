@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"outboxrelay/contracts"
@@ -17,12 +18,13 @@ func (r *Relay) deliver(ctx context.Context, run []*lanes.Task) []lanes.Verdict 
 	conclude := make([]func(ier.Outcome) lanes.Verdict, 0, len(run)) // one for each job
 	owners := make([]int, 0, len(run))                               // indexes of the jobs' tasks
 	begun := len(run)                                                // what comes after it waits for what comes before
+	var withheld []string                                            // targets that records of the run wait for, and later ones with them
 	for i, t := range run {
 		if i >= begun {
 			verdicts[i] = lanes.Verdict{Action: lanes.Again}
 			continue
 		}
-		job, end, verdict := r.begin(ctx, t)
+		job, end, verdict := r.begin(ctx, t, &withheld)
 		if job == nil {
 			verdicts[i] = verdict
 			if verdict.Action == lanes.Retry {
@@ -35,19 +37,28 @@ func (r *Relay) deliver(ctx context.Context, run []*lanes.Task) []lanes.Verdict 
 	for n, outcome := range r.router.Deliver(ctx, jobs) {
 		verdicts[owners[n]] = conclude[n](outcome)
 	}
+	if r.tracing != nil {
+		for i, t := range run {
+			trailOf(t).waits(verdicts[i])
+		}
+	}
 	return verdicts
 }
 
 // begin prepares a task's round of delivery: what to deliver, and what to do
 // with the outcome. A nil job means that there is nothing to deliver, and the
 // verdict stands already.
-func (r *Relay) begin(ctx context.Context, t *lanes.Task) (*ier.Job, func(ier.Outcome) lanes.Verdict, lanes.Verdict) {
+func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*ier.Job, func(ier.Outcome) lanes.Verdict, lanes.Verdict) {
 	drop := lanes.Verdict{Action: lanes.Drop}
 	if p, ok := t.Work.(*replay); ok {
+		if o := r.shares.of(p.share); o != nil && !o.grant.Valid() {
+			return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(lapsedPause)}
+		}
 		job := p.job()
 		if job == nil {
 			return nil, nil, drop
 		}
+		p.trail.begin(job)
 		return job, func(out ier.Outcome) lanes.Verdict { return r.concludeReplay(ctx, p, out) }, lanes.Verdict{}
 	}
 	e := t.Work.(*entry)
@@ -57,6 +68,15 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task) (*ier.Job, func(ier.Ou
 		ledger.remove(e, time.Time{})
 		return nil, nil, drop
 	}
+	if !e.outbox.grant.Valid() {
+		return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(lapsedPause)}
+	}
+	if !e.outbox.begun.over.Load() {
+		return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(time.Second), On: e.outbox.beginLabel()}
+	}
+	if ledger.buries(e.task.Aggregate) {
+		return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(freezeRecheck), On: buryLabel(e.task.Aggregate)}
+	}
 	if verdict, ok := e.outbox.turn(e, ledger.standing(e.rec.AggregateID), r.now()); ok {
 		return nil, nil, verdict
 	}
@@ -64,7 +84,10 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task) (*ier.Job, func(ier.Ou
 		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
 	}
 	open, gated := e.targets()
-	return r.job(e, open), func(out ier.Outcome) lanes.Verdict {
+	open, gated = withhold(open, gated, withheld)
+	job := r.job(e, open)
+	e.trail.begin(job)
+	return job, func(out ier.Outcome) lanes.Verdict {
 		if ledger.ended(e) {
 			ledger.remove(e, time.Time{})
 			return drop
@@ -72,6 +95,10 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task) (*ier.Job, func(ier.Ou
 		return r.conclude(ctx, e, out, gated)
 	}, lanes.Verdict{}
 }
+
+// lapsedPause is how long a record waits while the lease of its outbox could not
+// be renewed in time: another instance may be about to take it.
+const lapsedPause = 100 * time.Millisecond
 
 func (r *Relay) job(e *entry, targets []string) *ier.Job {
 	waits := ier.Waits{Lane: e.task.Waited(), Backoff: e.task.BackedOff()}
@@ -92,9 +119,27 @@ func (e *entry) targets() (open, gated []string) {
 	return e.feed.split(e)
 }
 
+// withhold takes out of open what an older record of the run has to wait for,
+// and adds what this one has to.
+func withhold(open, gated []string, withheld *[]string) (stillOpen, nowGated []string) {
+	if len(*withheld) > 0 {
+		for _, t := range open {
+			if slices.Contains(*withheld, t) {
+				gated = append(gated, t)
+			} else {
+				stillOpen = append(stillOpen, t)
+			}
+		}
+		open = stillOpen
+	}
+	*withheld = append(*withheld, gated...)
+	return open, gated
+}
+
 // conclude judges one record's round of delivery.
 func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated []string) lanes.Verdict {
 	o := e.outbox
+	e.trail.conclude(out)
 	for _, t := range out.Acked {
 		e.rec.DeliveredTargets = append(e.rec.DeliveredTargets, t)
 		e.unsaved = true
@@ -152,6 +197,7 @@ func (r *Relay) failed(e *entry, counted []ier.TargetFailure, permanent bool) la
 	e.outages = 0
 	rec.Attempts++
 	for _, f := range counted {
+		e.blamed.note(f)
 		rec.LastError = lastError(f.Target, f.Code, f.Message)
 		rec.AttemptErrors = append(rec.AttemptErrors, contracts.AttemptError{
 			At: f.At, Attempt: rec.Attempts, Target: f.Target, Code: f.Code, Message: f.Message,
@@ -159,10 +205,13 @@ func (r *Relay) failed(e *entry, counted []ier.TargetFailure, permanent bool) la
 	}
 	switch {
 	case permanent:
+		o.ledger.bury(e)
 		o.bury(e, contracts.PermanentFailure, e.tier)
 		return lanes.Verdict{Action: lanes.Drop}
 	case rec.Attempts >= o.catalog.Retry.MaxAttempts:
-		o.bury(e, contracts.AttemptsExhausted, e.tier)
+		reason, tier := e.exhausted()
+		o.ledger.bury(e)
+		o.bury(e, reason, tier)
 		return lanes.Verdict{Action: lanes.Drop}
 	}
 	at := r.now().Add(backoff(o.catalog.Retry, rec.Attempts, r.random()))
@@ -194,6 +243,8 @@ func (r *Relay) park(e *entry, blocked, gated, behind []string) lanes.Verdict {
 	case parkSave:
 		e.saved(contracts.Pending)
 		e.outbox.settle(e, &settlement{entry: e, kind: settleProgress, at: r.now(), size: 256})
+	case parkLeave:
+		e.trail.end(outcomeLeft)
 	}
 	return lanes.Verdict{Action: lanes.Drop}
 }
@@ -205,16 +256,6 @@ const rereadPause = 20 * time.Millisecond
 // strayProbe is the wait of a stray record whose target is down: it stays in
 // memory, as no feed would bring it again.
 const strayProbe = 2 * time.Second
-
-// keepProgress writes which targets have a record that its lane gives back on
-// a stop, so that the next owner does not deliver it to them again.
-func (e *entry) keepProgress(now time.Time) {
-	if !e.unsaved || e.feed == nil || e.rec.Status == contracts.Retrying || !e.feed.leaves(e) {
-		return
-	}
-	e.saved(contracts.Pending)
-	e.outbox.settle(e, &settlement{entry: e, kind: settleProgress, at: now, size: 256})
-}
 
 // saved notes what the settlement under way makes true in Firestore.
 func (e *entry) saved(s contracts.Status) {

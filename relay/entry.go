@@ -20,11 +20,14 @@ type entry struct {
 	tier   contracts.Tier   // of its dead letter
 	data   []byte           // its envelope; nil with faults
 	faults contracts.Faults // what breaks the contract
+	size   int64            // about what it takes up in memory, in bytes
 	task   lanes.Task
 	readAt time.Time // when the relay first had it
+	trail  *trail    // of its trace; nil: it is not traced
 
 	outages int       // outage failures in a row that counted no attempt
 	unsaved bool      // deliveredTargets holds more than Firestore does
+	blamed  blame     // what its dead letter says if its attempts are used up
 	wait    time.Time // not to be delivered before; set for records that were retrying when read
 
 	// Guarded by the ledger.
@@ -34,6 +37,7 @@ type entry struct {
 	left       chan struct{} // closed when a leaving record has left
 	updateTime time.Time     // of the document, as last read or written
 	writing    bool          // a settlement of it is on its way
+	burying    bool          // its dead letter is: younger ones of its aggregate wait
 	next       *settlement   // waits for that one
 }
 

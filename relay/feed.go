@@ -13,6 +13,10 @@ type feed struct {
 	ledger   *ledger
 	lane     contracts.Lane // of the query; a record may run in another, see contracts.Catalog.Check
 	capacity int            // records running at most
+	memory   *memory        // of its lane, shared with other outboxes
+	usage    usage          // of memory; guarded by it
+	ended    bool           // its share was given back; guarded by memory
+	portion  portion
 	running  int
 	resting  int           // waiting for a retry
 	room     chan struct{} // a token when there may be room again
@@ -30,9 +34,9 @@ type feed struct {
 // feed's capacity. Beyond it the feed stops reading.
 const restingFactor = 4
 
-func newFeed(l *ledger, lane contracts.Lane, capacity int) *feed {
+func newFeed(l *ledger, lane contracts.Lane, capacity int, m *memory) *feed {
 	return &feed{
-		ledger: l, lane: lane, capacity: capacity,
+		ledger: l, lane: lane, capacity: capacity, memory: m,
 		room: make(chan struct{}, 1), rewound: make(chan struct{}, 1), gates: make(map[string]*gate),
 		reopened: make(map[string]bool),
 	}
@@ -42,7 +46,7 @@ func newFeed(l *ledger, lane contracts.Lane, capacity int) *feed {
 func (f *feed) waitRoom(ctx context.Context) error {
 	for {
 		f.ledger.mu.Lock()
-		ok := f.running < f.capacity && f.running+f.resting < restingFactor*f.capacity
+		ok := f.running < f.capacity && f.running+f.resting < restingFactor*f.capacity && f.memory.room(f)
 		f.ledger.mu.Unlock()
 		if ok {
 			return nil
@@ -55,6 +59,13 @@ func (f *feed) waitRoom(ctx context.Context) error {
 	}
 }
 
+// pageLimit and windowLimit return how many documents a page, and the window of a
+// listener, may hold, most at most: a quarter of the lane's memory, and as much as
+// that. A page is there for a moment, a window for as long as its listener, and
+// the records on their way are in it.
+func (f *feed) pageLimit(most int) int   { return f.portion.page(most, f.memory.limit/4) }
+func (f *feed) windowLimit(most int) int { return f.portion.window(most, f.memory.limit) }
+
 // start returns where to read on, and the generation to which what is read
 // there belongs.
 func (f *feed) start() (Position, int) {
@@ -63,7 +74,8 @@ func (f *feed) start() (Position, int) {
 	return f.cursor, f.generation
 }
 
-// reading announces that records up to p are about to be admitted.
+// reading announces that records up to p are about to be admitted: before it is
+// looked which of them are in memory, so that these stay there.
 func (f *feed) reading(p Position, generation int) bool {
 	f.ledger.mu.Lock()
 	defer f.ledger.mu.Unlock()
@@ -111,6 +123,7 @@ const (
 	known                     // in memory before
 	deferred                  // left in Firestore behind a gate
 	outdated                  // the feed was rewound since this was read: read again from its cursor
+	early                     // an older record of its aggregate is leaving memory: see afterLeaving
 )
 
 // admit takes a record into memory, or leaves it behind a closed gate.
@@ -123,6 +136,9 @@ func (f *feed) admit(e *entry, generation int) admission {
 	}
 	if _, ok := l.held[e.doc.ID]; ok {
 		return known
+	}
+	if len(l.leaving[e.task.Aggregate]) > 0 {
+		return early
 	}
 	e.generation = generation
 	if len(e.faults) > 0 { // to be dead-lettered: nobody can hold it up
@@ -149,6 +165,18 @@ func (f *feed) admit(e *entry, generation int) admission {
 	return admitted
 }
 
+// afterLeaving returns a channel that is closed when a record has left that e
+// must not overtake; nil when there is none any more. It may be one that no query
+// for pending records shows before: it is retrying until its progress is written.
+func (f *feed) afterLeaving(e *entry) <-chan struct{} {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	if leaving := f.ledger.leaving[e.task.Aggregate]; len(leaving) > 0 {
+		return leaving[0].left
+	}
+	return nil
+}
+
 // split divides e's missing targets into those that it may be delivered to now
 // and those behind a gate.
 func (f *feed) split(e *entry) (open, gated []string) {
@@ -158,13 +186,16 @@ func (f *feed) split(e *entry) (open, gated []string) {
 }
 
 func (f *feed) splitLocked(e *entry) (open, gated []string) {
+	if f.ledger.overtakesLocked(e) {
+		return nil, e.missing()
+	}
 	if len(f.gates) == 0 && len(f.reopened) == 0 {
 		return e.missing(), nil
 	}
 	for _, t := range e.missing() {
 		g := f.gates[targetGate(t)]
 		switch {
-		case g != nil && g.holder != e, g == nil && f.reopened[t] && f.aheadLocked(e):
+		case g != nil && g.holder != e && !g.yields(e), g == nil && f.reopened[t] && f.aheadLocked(e):
 			gated = append(gated, t)
 		default:
 			open = append(open, t)
@@ -177,7 +208,7 @@ func (f *feed) splitLocked(e *entry) (open, gated []string) {
 // has not come back to it: older records of its aggregate may still be on
 // their way, and it must not overtake them.
 func (f *feed) aheadLocked(e *entry) bool {
-	return !f.live && e.generation != f.generation && f.cursor.before(e.position())
+	return !f.live && e.generation != f.generation && !f.cursor.covers(e.position())
 }
 
 // rewind sends the feed back so that it reads p again.

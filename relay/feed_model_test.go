@@ -45,6 +45,8 @@ type feedModel struct {
 	lane     map[string][]*entry // by aggregate, in the order of versions
 	saving   []*entry            // leaving memory once committed
 	received map[string][]int64  // target and aggregate: versions in the order of arrival
+
+	finishing bool
 }
 
 type modelDoc struct {
@@ -54,11 +56,12 @@ type modelDoc struct {
 	targets   []string
 	delivered []string // as Firestore has it
 	done      bool
+	retrying  bool // no query for pending records shows it
 }
 
 func newFeedModel(t *rapid.T) *feedModel {
 	return &feedModel{
-		t: t, feed: newFeed(newLedger(), contracts.StandardLane, 6), clock: time.Unix(1000, 0),
+		t: t, feed: newFeed(newLedger(), contracts.StandardLane, 6, newMemory(1<<30, 1)), clock: time.Unix(1000, 0),
 		versions: map[string]int64{}, down: map[string]bool{}, lane: map[string][]*entry{}, received: map[string][]int64{},
 	}
 }
@@ -110,7 +113,7 @@ func (m *feedModel) take(after Position, generation, n int) {
 	var page []*modelDoc
 	for _, d := range m.stored {
 		begins := after.ID == "" && after.At.Equal(d.doc.CreatedAt)
-		if d.done || !begins && !after.before(d.doc.position()) {
+		if d.done || d.retrying || !begins && !after.before(d.doc.position()) {
 			continue
 		}
 		if len(page) >= n && !page[len(page)-1].doc.CreatedAt.Equal(d.doc.CreatedAt) {
@@ -137,9 +140,16 @@ func (m *feedModel) take(after Position, generation, n int) {
 			m.feed.rewind(doc.position())
 			return
 		}
+		if !m.finishing && rapid.IntRange(0, 3).Draw(m.t, "deliver meanwhile") == 0 {
+			m.deliver(m.t)
+		}
 		e := m.entry(d)
 		switch m.feed.admit(e, generation) {
 		case outdated:
+			return
+		case early:
+			m.commit(nil)
+			m.feed.rewind(e.position())
 			return
 		case admitted:
 			q := append(m.lane[d.aggregate], e)
@@ -155,30 +165,45 @@ func (m *feedModel) goLive(*rapid.T) {
 	after, generation := m.feed.start()
 	m.take(after, generation, len(m.stored))
 	if cursor, now := m.feed.start(); now == generation {
-		rest := slices.ContainsFunc(m.stored, func(d *modelDoc) bool { return !d.done && cursor.before(d.doc.position()) })
+		rest := slices.ContainsFunc(m.stored, func(d *modelDoc) bool { return !d.done && !d.retrying && cursor.before(d.doc.position()) })
 		if !rest {
 			m.feed.setLive(generation)
 		}
 	}
 }
 
-// deliver hands out the head of an aggregate.
+// deliver hands out a run of an aggregate. As in its lane, what each record of
+// it may be delivered to is decided before any is.
 func (m *feedModel) deliver(t *rapid.T) {
 	agg := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "aggregate")
-	q := m.lane[agg]
-	if len(q) == 0 {
-		return
+	run := slices.Clone(m.lane[agg])
+	run = run[:min(len(run), rapid.IntRange(1, 3).Draw(t, "run"))]
+	var withheld []string
+	opens, gateds := make([][]string, len(run)), make([][]string, len(run))
+	for i, e := range run {
+		open, gated := m.feed.split(e)
+		opens[i], gateds[i] = withhold(open, gated, &withheld)
 	}
-	e := q[0]
-	open, gated := m.feed.split(e)
 	if rapid.Bool().Draw(t, "event while in delivery") {
-		m.mendTarget(t) // a breaker closes while the record is under way
+		m.mendTarget(t) // a breaker closes while the records are under way
 	}
-	t.Logf("deliver %s%d open %v gated %v live %v cursor %v gen %d/%d reopened %v", agg, e.rec.AggregateVersion, open, gated, m.feed.live, m.feed.cursor.At.UnixMilli(), e.generation, m.feed.generation, m.feed.reopened)
+	for i, e := range run {
+		t.Logf("deliver %s%d open %v gated %v live %v cursor %v gen %d/%d reopened %v", agg, e.rec.AggregateVersion, opens[i], gateds[i], m.feed.live, m.feed.cursor.At.UnixMilli(), e.generation, m.feed.generation, m.feed.reopened)
+		m.deliverTo(agg, e, opens[i], gateds[i])
+	}
+}
+
+// deliverTo lets a record go to those of its open targets that are up.
+func (m *feedModel) deliverTo(agg string, e *entry, open, gated []string) {
 	var blocked []string
+	unknown := false
 	for _, target := range open {
 		if m.down[target] {
-			blocked = append(blocked, target)
+			if !m.finishing && rapid.IntRange(0, 3).Draw(m.t, "its breaker is not open yet") == 0 {
+				unknown = true // the attempt failed, and says nothing
+			} else {
+				blocked = append(blocked, target)
+			}
 			continue
 		}
 		key := target + "/" + agg
@@ -188,30 +213,36 @@ func (m *feedModel) deliver(t *rapid.T) {
 		m.feed.openHeld(target, e)
 	}
 	if len(e.missing()) == 0 {
-		m.lane[agg] = q[1:]
-		d := m.find(e)
-		d.done = true
+		m.unqueue(agg, e)
+		m.find(e).done = true
 		m.feed.ledger.remove(e, m.tick())
 		return
 	}
-	if len(blocked)+len(gated) == 0 {
+	if unknown || len(blocked)+len(gated) == 0 {
 		return
 	}
-	switch m.feed.park(e, blocked, gated, e.unsaved) {
+	if !m.finishing && rapid.IntRange(0, 3).Draw(m.t, "an attempt failed before") == 0 {
+		m.find(e).retrying = true
+	}
+	switch m.feed.park(e, blocked, gated, e.unsaved || m.find(e).retrying) {
 	case parkHold, parkAgain, parkRest:
 	case parkLeave:
-		m.lane[agg] = q[1:]
+		m.unqueue(agg, e)
 	case parkSave:
-		m.lane[agg] = q[1:]
+		m.unqueue(agg, e)
 		m.saving = append(m.saving, e)
 	}
+}
+
+func (m *feedModel) unqueue(agg string, e *entry) {
+	m.lane[agg] = slices.DeleteFunc(slices.Clone(m.lane[agg]), func(each *entry) bool { return each == e })
 }
 
 // commit writes the progress of the records that are leaving.
 func (m *feedModel) commit(*rapid.T) {
 	for _, e := range m.saving {
 		d := m.find(e)
-		d.delivered = slices.Clone(e.rec.DeliveredTargets)
+		d.delivered, d.retrying = slices.Clone(e.rec.DeliveredTargets), false
 		d.doc.UpdateTime = m.tick()
 		m.feed.hasLeft(e, d.doc.UpdateTime)
 	}
@@ -255,6 +286,7 @@ func (m *feedModel) check(t *rapid.T) {
 
 // finish mends everything and lets all records through.
 func (m *feedModel) finish(t *rapid.T) {
+	m.finishing = true
 	for _, target := range modelTargets {
 		m.mend(target)
 	}
@@ -288,23 +320,5 @@ func (m *feedModel) drainHead(t *rapid.T, agg string) {
 	e := q[0]
 	open, gated := m.feed.split(e)
 	t.Logf("drain %s%d open %v gated %v live %v cursor %v gen %d/%d reopened %v", agg, e.rec.AggregateVersion, open, gated, m.feed.live, m.feed.cursor.At.UnixMilli(), e.generation, m.feed.generation, m.feed.reopened)
-	for _, target := range open {
-		key := target + "/" + agg
-		m.received[key] = append(m.received[key], e.rec.AggregateVersion)
-		e.rec.DeliveredTargets, e.unsaved = append(e.rec.DeliveredTargets, target), true
-		m.feed.openHeld(target, e)
-	}
-	if len(e.missing()) == 0 {
-		m.lane[agg] = q[1:]
-		m.find(e).done = true
-		m.feed.ledger.remove(e, m.tick())
-		return
-	}
-	switch m.feed.park(e, nil, gated, e.unsaved) {
-	case parkLeave:
-		m.lane[agg] = q[1:]
-	case parkSave:
-		m.lane[agg] = q[1:]
-		m.saving = append(m.saving, e)
-	}
+	m.deliverTo(agg, e, open, gated)
 }

@@ -102,6 +102,30 @@ func (z *freezes) mergeLocked(freeze *dlq.Freeze) bool {
 	return true
 }
 
+// join has o told of what is frozen, now and from now on.
+func (z *freezes) join(o *outbox) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.outboxes = append(z.outboxes, o)
+	for aggregateID, f := range z.aggregates {
+		o.stand(aggregateID, f.standing(o))
+	}
+}
+
+// part ends that. An aggregate that o was to let go on is read from the oldest
+// by whoever takes its records up next.
+func (z *freezes) part(o *outbox) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.outboxes = slices.DeleteFunc(z.outboxes, func(each *outbox) bool { return each == o })
+	for aggregateID, f := range z.aggregates {
+		if delete(f.thawing, o); f.over() {
+			delete(z.aggregates, aggregateID)
+		}
+	}
+	z.count.Set(float64(len(z.aggregates)))
+}
+
 // told takes in all freezes as a watch or a poll saw them. One that is missing
 // there is in doubt: what was seen may be older than what is known. It reports
 // whether there was news.

@@ -30,7 +30,7 @@ type parking int
 const (
 	parkHold  parking = iota // it stays as the probe of its gate
 	parkAgain                // a gate opened in the meantime: deliver again
-	parkRest                 // it stays until the feed has read past it once more
+	parkRest                 // it stays until the feed has read past it once more, or an older one has left
 	parkLeave                // it has left memory; the feed comes back to it
 	parkSave                 // it leaves memory once its progress is written, see hasLeft
 )
@@ -59,9 +59,11 @@ func (f *feed) park(e *entry, blocked, gated []string, unsaved bool) parking {
 		switch g := f.gates[targetGate(t)]; {
 		case g != nil:
 			g.leave(e)
+		case f.ledger.overtakesLocked(e):
+			rest = true
 		case !f.reopened[t] || !f.aheadLocked(e):
 			again = true
-		case !f.reach.before(e.position()):
+		case f.reach.covers(e.position()):
 			rest = true // the reader is just at it and counts on its being here
 		}
 	}
@@ -73,8 +75,7 @@ func (f *feed) park(e *entry, blocked, gated []string, unsaved bool) parking {
 	case rest:
 		return parkRest
 	case unsaved:
-		e.stage = stageLeaving
-		e.left = make(chan struct{})
+		f.ledger.leavingLocked(e)
 		return parkSave
 	}
 	f.ledger.removeLocked(e, time.Time{})
@@ -89,8 +90,7 @@ func (f *feed) leaves(e *entry) bool {
 	if e.stage != stageLane {
 		return false
 	}
-	e.stage = stageLeaving
-	e.left = make(chan struct{})
+	f.ledger.leavingLocked(e)
 	return true
 }
 
@@ -104,17 +104,28 @@ func (f *feed) hasLeft(e *entry, at time.Time) {
 	close(e.left)
 }
 
-// returnLocked sends the feed back to e, which is leaving memory, unless a gate
-// will when it opens. A nil feed brings nothing.
+// returnLocked sends the feed back to e, which is leaving memory, unless gates
+// stand before it: then it is left behind them, as they may have closed after it
+// began to leave. A nil feed brings nothing.
 func (f *feed) returnLocked(e *entry) {
-	if f == nil || f.gates[freezeGate(e.rec.AggregateID)] != nil {
+	if f == nil {
 		return
 	}
+	if g := f.gates[freezeGate(e.rec.AggregateID)]; g != nil {
+		g.leave(e)
+		return
+	}
+	again := false
 	for _, t := range e.missing() {
-		if f.gates[targetGate(t)] == nil {
-			f.rewindLocked(e.position())
-			return
+		if g := f.gates[targetGate(t)]; g != nil {
+			g.leave(e)
+			continue
 		}
+		f.reopened[t] = true // younger ones in memory wait for it there
+		again = true
+	}
+	if again {
+		f.rewindLocked(e.position())
 	}
 }
 
@@ -149,6 +160,21 @@ func (g *gate) leave(e *entry) {
 	} else if _, known := g.left[e.doc.ID]; !known {
 		g.more++
 	}
+}
+
+// yields makes e the probe of its target if the one until now is a younger record
+// of its aggregate, which may have met the gate first: e has to get through
+// before that. It reports whether it is.
+func (g *gate) yields(e *entry) bool {
+	h := g.holder
+	if h == nil || h.task.Aggregate != e.task.Aggregate || h.rec.AggregateVersion <= e.rec.AggregateVersion {
+		return false
+	}
+	g.holder = e
+	if p := e.position(); p.before(g.from) {
+		g.from = p
+	}
+	return true
 }
 
 func (g *gate) count() int { return len(g.left) + g.more }

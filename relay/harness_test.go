@@ -19,9 +19,12 @@ import (
 	"go.uber.org/zap/zaptest"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/firestore/firestoretest"
 	localpubsub "outboxrelay/deploy/local/pubsub"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
@@ -44,20 +47,19 @@ type cloud struct {
 // newCloud starts the embedded cloud for one test.
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	fs, err := localfirestore.Open(localfirestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { fs.Close() })
+	return cloudAhead(t, 0)
+}
+
+// cloudAhead is newCloud with a Firestore whose clock is ahead of the relay's.
+func cloudAhead(t *testing.T, by time.Duration) *cloud {
+	t.Helper()
+	fs, address := firestoretest.Start(t, localfirestore.Options{Now: func() time.Time { return time.Now().Add(by) }})
 	ps, err := localpubsub.Open(localpubsub.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ps.Close() })
-	c := &cloud{project: "p-" + uuid.NewString()[:8], embedded: fs, broker: ps}
-	if c.firestore, err = fs.Start("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+	c := &cloud{project: "p-" + uuid.NewString()[:8], firestore: address, embedded: fs, broker: ps}
 	if c.pubsub, err = ps.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -74,10 +76,16 @@ func onGoogle(t *testing.T) *cloud {
 	return &cloud{project: "p-" + uuid.NewString()[:8], firestore: fs, pubsub: ps}
 }
 
+// soon has a lost connection dialled anew at once, and then often.
+var soon = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+	MinConnectTimeout: 3 * time.Second,
+}
+
 func (c *cloud) client(t *testing.T) *firestore.Client {
 	t.Helper()
-	t.Setenv("FIRESTORE_EMULATOR_HOST", c.firestore)
-	client, err := firestore.NewClient(context.Background(), c.project)
+	opts := append(local.FirestoreOptions(c.firestore), option.WithGRPCDialOption(grpc.WithConnectParams(soon)))
+	client, err := firestore.NewClient(context.Background(), c.project, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +112,16 @@ type fixture struct {
 	wrapTarget func(name string, target ier.Target) ier.Target
 	queue      *dlq.Queue // see withQueue
 	siblings   []relay.Sibling
-	join       func(*relay.Relay)                    // adds siblings that need the relay
+	join       func(*relay.Relay, *dlq.Queue)        // adds siblings that need the relay
 	waits      atomic.Pointer[func(context.Context)] // see delay
 	wantEnd    string                                // what the error contains with which the relay ends; "" for none
-	patience   time.Duration                         // beyond the usual half minute, for what takes long
+	patience   time.Duration                         // beyond usualPatience, for what takes long
 }
+
+// unhurried is what a publish and a stop may take, unless a test is about that:
+// a machine that stands still for longer than in service they may has a message
+// published twice, or a mark left unwritten, of which most tests want none.
+const unhurried = 30 * time.Second
 
 // setup makes topics and consumers. publish sees every call to Pub/Sub. The relay is started by run.
 func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixture {
@@ -122,12 +135,18 @@ func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixt
 	if err != nil {
 		t.Fatal(err)
 	}
+	for lane, policy := range catalog.Lanes {
+		policy.SettleLinger = 5 * time.Millisecond // tests wait for marks
+		catalog.Lanes[lane] = policy
+	}
 	f := &fixture{
 		t: t, cloud: c, catalog: catalog, db: c.client(t), log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
 		tuning: relay.Tuning{
 			CanaryInterval: 200 * time.Millisecond, SilenceBound: 5 * time.Second, SweepInterval: 30 * time.Second,
 			SweepAge: 2 * time.Second, ListenBackoff: 10 * time.Millisecond, ListenBackoffMax: 200 * time.Millisecond,
+			StopBudget: unhurried,
 		},
+		publish: ierpubsub.Settings{Timeout: unhurried},
 	}
 	dial := option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(publish...))
 	if f.topics, err = ierpubsub.NewClients(t.Context(), c.project, dial); err != nil {
@@ -163,39 +182,57 @@ type running struct {
 	stop     func() // as SIGTERM does; waits for the end
 }
 
-// run starts a relay. It is stopped with the test at the latest.
+// setting is what one relay is made of.
+type setting struct {
+	cloud    *cloud // as the relay reaches it
+	watching *cloud // as its listeners do
+	catalog  *contracts.Catalog
+	topics   *ierpubsub.Clients
+	queue    *dlq.Queue
+	leases   *relay.Leases // nil: it is alone
+	// wrapTarget is the fixture's, unless it is set.
+	wrapTarget func(name string, target ier.Target) ier.Target
+}
+
+// run starts a relay that is alone. It is stopped with the test at the latest.
 func (f *fixture) run() *running {
 	f.t.Helper()
+	return f.start(setting{cloud: f.cloud, watching: f.cloud, catalog: f.catalog, topics: f.topics, queue: f.queue, wrapTarget: f.wrapTarget})
+}
+
+// start starts a relay. It is stopped with the test at the latest.
+func (f *fixture) start(s setting) *running {
+	f.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	targets, err := ierpubsub.NewTargets(f.topics, f.catalog, f.publish)
+	targets, err := ierpubsub.NewTargets(s.topics, s.catalog, f.publish)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	all := make(map[string]ier.Target)
 	for name, target := range targets {
 		all[name] = target
-		if f.wrapTarget != nil {
-			all[name] = f.wrapTarget(name, target)
+		if s.wrapTarget != nil {
+			all[name] = s.wrapTarget(name, target)
 		}
 	}
-	router, err := ier.New(ier.Config{Targets: all, Catalog: f.catalog, Log: f.log, Breaker: ier.BreakerConfig{OpenFor: 100 * time.Millisecond}})
+	router, err := ier.New(ier.Config{Targets: all, Catalog: s.catalog, Log: f.log, Breaker: ier.BreakerConfig{OpenFor: 100 * time.Millisecond}})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	var store relay.Store = relayfirestore.New(f.cloud.client(f.t), f.cloud.client(f.t))
+	var store relay.Store = relayfirestore.New(s.watching.client(f.t), s.cloud.client(f.t))
 	if f.wrapStore != nil {
 		store = f.wrapStore(store)
 	}
 	registry := prometheus.NewRegistry()
 	r, err := relay.New(relay.Config{
-		Catalog: f.catalog, Store: store, Router: router, Log: f.log, Registerer: registry, Tuning: f.tuning,
-		Queue: f.queue, Siblings: f.siblings,
+		Catalog: s.catalog, Store: store, Router: router, Log: f.log, Registerer: registry, Tuning: f.tuning,
+		Queue: s.queue, Leases: s.leases, Siblings: f.siblings,
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	if f.join != nil {
-		f.join(r)
+		f.join(r, s.queue)
 	}
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -276,10 +313,14 @@ func (f *fixture) fields(path string) map[string]any {
 	return snap.Data()
 }
 
+// usualPatience is three times what a relay with its own intervals needs to find
+// a listener that went silent, as those of Google's emulator do on a busy machine.
+const usualPatience = 90 * time.Second
+
 // eventually waits until cond holds.
 func (f *fixture) eventually(what string, cond func() bool) {
 	f.t.Helper()
-	deadline := time.After(30*time.Second + f.patience)
+	deadline := time.After(usualPatience + f.patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {

@@ -1,7 +1,10 @@
 package relay
 
 import (
+	"cmp"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"outboxrelay/contracts"
@@ -11,19 +14,40 @@ import (
 // Health is what /readyz tells. Ready is false only when this instance can do
 // no work at all; a part that is sick is told apart and does not make it false.
 type Health struct {
-	Ready    bool                `json:"ready"`
-	Stopping bool                `json:"stopping"`
-	Reason   string              `json:"reason,omitempty"` // why it is not ready
-	Frozen   int                 `json:"frozenAggregates"` // whose records are held, or not let go on yet
-	Outboxes []OutboxHealth      `json:"outboxes"`
-	Lanes    []LaneHealth        `json:"lanes"`
-	Breakers []ier.BreakerStatus `json:"breakers"`
+	Ready    bool           `json:"ready"`
+	Stopping bool           `json:"stopping"`
+	Reason   string         `json:"reason,omitempty"` // why it is not ready
+	Frozen   int            `json:"frozenAggregates"` // whose records are held, or not let go on yet
+	Outboxes []OutboxHealth `json:"outboxes"`
+	// QueueOwner is the instance that does for the dead-letter queue what only
+	// one may; "" without leases.
+	QueueOwner string              `json:"queueOwner,omitempty"`
+	Lanes      []LaneHealth        `json:"lanes"`
+	Breakers   []ier.BreakerStatus `json:"breakers"`
+	// Waiting tells what waits for targets that are down, of the outboxes that
+	// this instance relays.
+	Waiting []TargetWaiting `json:"waiting,omitempty"`
 }
 
-// OutboxHealth is one outbox's.
+// TargetWaiting is how many records of one outbox wait for a target.
+type TargetWaiting struct {
+	Target  string `json:"target"`
+	Outbox  string `json:"outbox"`
+	Records int    `json:"records"`
+}
+
+// OutboxHealth is that of one outbox, or of one shard of it. Of what another
+// instance relays it tells what that said with its last renewal, and nothing of
+// its listeners.
 type OutboxHealth struct {
 	Outbox     string           `json:"outbox"`
-	Healthy    bool             `json:"healthy"` // every listener is proven alive
+	Shard      int              `json:"shard"`
+	Shards     int              `json:"shards"`
+	Owner      string           `json:"owner,omitempty"` // the instance that relays it; "" without leases, and while it is free
+	Since      *time.Time       `json:"since,omitempty"` // the owner's
+	Lease      LeaseState       `json:"lease,omitempty"` // "" without leases
+	Here       bool             `json:"here"`            // this instance relays it
+	Healthy    bool             `json:"healthy"`         // its lease is renewed, and every listener is proven alive
 	InMemory   int              `json:"inMemory"`
 	LeftBehind int              `json:"leftBehind"` // in Firestore, behind targets that are down or failing aggregates
 	Pending    int64            `json:"pending"`    // in Firestore, at the last sweep; -1 before the first
@@ -54,6 +78,7 @@ type LaneHealth struct {
 	Settling  int            `json:"settling"` // settled records whose write has not begun
 	Overdue   int            `json:"overdue"`  // past their SLA now
 	Oldest    *time.Time     `json:"oldest,omitempty"`
+	Received  int64          `json:"received"` // one that is taken into memory again counts again
 	Delivered int64          `json:"delivered"`
 	Breaches  int64          `json:"slaBreaches"`
 }
@@ -62,7 +87,7 @@ func (r *Relay) laneHealth(lane contracts.Lane) LaneHealth {
 	s := r.pools[lane].Stats()
 	h := LaneHealth{
 		Lane: lane, Paused: s.Paused, Queued: s.Queued, Running: s.Running, Waiting: s.Waiting,
-		Settling: r.settlers[lane].queued(), Overdue: s.Overdue, Delivered: s.Delivered, Breaches: s.Breaches,
+		Settling: r.settlers[lane].queued(), Overdue: s.Overdue, Received: r.received[lane].Load(), Delivered: s.Delivered, Breaches: s.Breaches,
 	}
 	if !s.Oldest.IsZero() {
 		h.Oldest = &s.Oldest
@@ -73,6 +98,62 @@ func (r *Relay) laneHealth(lane contracts.Lane) LaneHealth {
 	return h
 }
 
+// received counts the records that were taken into memory, by lane.
+type received map[contracts.Lane]*atomic.Int64
+
+func newReceived() received {
+	out := make(received)
+	for _, lane := range contracts.Lanes() {
+		out[lane] = new(atomic.Int64)
+	}
+	return out
+}
+
+// add counts one. A record whose lane is none is not counted.
+func (r received) add(lane contracts.Lane) {
+	if n := r[lane]; n != nil {
+		n.Add(1)
+	}
+}
+
+// waiting tells what waits behind the gates of targets, those that probe for
+// them included, by target and outbox.
+func (r *Relay) waiting() []TargetWaiting {
+	var all []TargetWaiting
+	for _, o := range r.shares.list() {
+		for target, records := range o.waiting() {
+			at := slices.IndexFunc(all, func(w TargetWaiting) bool { return w.Target == target && w.Outbox == o.spec.Name })
+			if at < 0 {
+				at = len(all)
+				all = append(all, TargetWaiting{Target: target, Outbox: o.spec.Name})
+			}
+			all[at].Records += records
+		}
+	}
+	slices.SortFunc(all, func(a, b TargetWaiting) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Outbox, b.Outbox))
+	})
+	return all
+}
+
+func (o *outbox) waiting() map[string]int {
+	out := make(map[string]int)
+	o.ledger.mu.Lock()
+	defer o.ledger.mu.Unlock()
+	for _, f := range o.feeds {
+		for _, g := range f.gates {
+			if g.target == "" {
+				continue
+			}
+			out[g.target] += g.count()
+			if g.holder != nil {
+				out[g.target]++
+			}
+		}
+	}
+	return out
+}
+
 // States of a listener.
 const (
 	stateStarting   = "starting"
@@ -80,8 +161,6 @@ const (
 	stateRebuilding = "rebuilding"
 	statePaging     = "paging"
 )
-
-const listenerStrays = "strays"
 
 // outboxHealth is kept by the outbox's listeners and its sweep.
 type outboxHealth struct {
@@ -95,27 +174,17 @@ type outboxHealth struct {
 	sweptAt   time.Time
 }
 
-func newOutboxHealth(spec *contracts.Outbox, m *Metrics) *outboxHealth {
+func newOutboxHealth(share contracts.Share, spec *contracts.Outbox, m *Metrics, now time.Time) *outboxHealth {
 	h := &outboxHealth{name: spec.Name, metrics: m, listeners: make(map[string]*listenerState), pending: -1}
-	for _, l := range spec.Lanes() {
-		h.add(string(l))
+	for _, name := range listenerNames(share, spec) {
+		h.order = append(h.order, name)
+		h.listeners[name] = &listenerState{health: h, name: name, state: stateStarting, since: now}
 	}
-	h.add(listenerStrays)
 	return h
 }
 
-func (h *outboxHealth) add(name string) {
-	h.order = append(h.order, name)
-	h.listeners[name] = &listenerState{health: h, name: name, state: stateStarting}
-}
-
 // listener returns the state of the listener of that scan.
-func (h *outboxHealth) listener(s Scan) *listenerState {
-	if s.Kind == ScanLane {
-		return h.listeners[string(s.Lane)]
-	}
-	return h.listeners[listenerStrays]
-}
+func (h *outboxHealth) listener(s Scan) *listenerState { return h.listeners[listenerName(s)] }
 
 func (h *outboxHealth) swept(at time.Time) {
 	h.mu.Lock()
@@ -140,6 +209,8 @@ type listenerState struct {
 	trip     time.Duration
 	rebuilds int
 	reason   string
+	since    time.Time // from when it owes proofs; zero while it is closed
+	failing  time.Time // since when pages cannot be read in its place; zero: they can
 }
 
 func (s *listenerState) set(f func()) {
@@ -150,7 +221,38 @@ func (s *listenerState) set(f func()) {
 
 func (s *listenerState) opened() { s.set(func() { s.state = stateAlive }) }
 
-func (s *listenerState) closed() { s.set(func() { s.state = statePaging }) }
+func (s *listenerState) closed() { s.set(func() { s.state, s.since = statePaging, time.Time{} }) }
+
+// began tells that it was opened, and owes proofs from now on.
+func (s *listenerState) began(now time.Time) { s.set(func() { s.since = now }) }
+
+// paged tells whether what pages bring in its place could be read.
+func (s *listenerState) paged(now time.Time, err error) {
+	s.set(func() {
+		switch {
+		case err == nil:
+			s.failing = time.Time{}
+		case s.failing.IsZero():
+			s.failing = now
+		}
+	})
+}
+
+// dueLocked is how long a proof that it lives is due.
+func (s *listenerState) dueLocked(now time.Time, every time.Duration) time.Duration {
+	var due time.Duration
+	switch {
+	case s.since.IsZero():
+	case s.provenAt.Before(s.since):
+		due = now.Sub(s.since)
+	default:
+		due = now.Sub(s.provenAt.Add(every))
+	}
+	if !s.failing.IsZero() {
+		due = max(due, now.Sub(s.failing))
+	}
+	return max(due, 0)
+}
 
 func (s *listenerState) ended(reason string) {
 	s.health.metrics.rebuilds.WithLabelValues(s.health.name, s.name, reason).Inc()
@@ -174,7 +276,7 @@ func (s *listenerState) healthLocked() ListenerHealth {
 func (h *outboxHealth) snapshot() OutboxHealth {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := OutboxHealth{Outbox: h.name, Healthy: true, Pending: h.pending}
+	out := OutboxHealth{Here: true, Healthy: true, Pending: h.pending}
 	if !h.sweptAt.IsZero() {
 		at := h.sweptAt
 		out.SweptAt = &at
@@ -189,22 +291,30 @@ func (h *outboxHealth) snapshot() OutboxHealth {
 	return out
 }
 
+func (o *outbox) healthNow() OutboxHealth {
+	h := o.health.snapshot()
+	h.InMemory = o.ledger.size()
+	for _, f := range o.feeds {
+		h.LeftBehind += f.leftBehind()
+	}
+	return h
+}
+
 // Health tells how the relay does.
 func (r *Relay) Health() Health {
-	h := Health{Stopping: r.stopping.Load(), Breakers: r.router.Breakers(), Frozen: r.freezes.size()}
-	for _, o := range r.outboxes {
-		oh := o.health.snapshot()
-		oh.InMemory = o.ledger.size()
-		for _, f := range o.feeds {
-			oh.LeftBehind += f.leftBehind()
-		}
-		for _, l := range oh.Listeners {
+	h := Health{Stopping: r.stopping.Load(), Breakers: r.router.Breakers(), Waiting: r.waiting(), Frozen: r.freezes.size()}
+	h.Outboxes, h.QueueOwner = r.outboxHealth()
+	h.Ready = r.owners.Ready()
+	for _, o := range h.Outboxes {
+		for _, l := range o.Listeners {
 			h.Ready = h.Ready || l.State == stateAlive || l.State == statePaging
 		}
-		h.Outboxes = append(h.Outboxes, oh)
 	}
 	if !h.Ready {
-		h.Reason = "no listener is alive: Firestore cannot be reached, or the relay has just started"
+		h.Reason = "neither registered to own outboxes, nor a listener alive: Firestore cannot be reached, or the relay has just started"
+		if !r.shared {
+			h.Reason = "no listener is alive: Firestore cannot be reached, or the relay has just started"
+		}
 	}
 	if h.Stopping {
 		h.Ready, h.Reason = false, "the relay is stopping"

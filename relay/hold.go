@@ -12,6 +12,9 @@ import (
 // freezeLabel is what a record waits for whose aggregate is about to be frozen.
 func freezeLabel(aggregateID string) string { return "freeze " + aggregateID }
 
+// buryLabel is what a record waits for while an older one is dead-lettered.
+func buryLabel(aggregate string) string { return "burial " + aggregate }
+
 // freezeRecheck is how long such a record waits if nobody wakes it.
 const freezeRecheck = time.Second
 
@@ -36,7 +39,7 @@ func (o *outbox) stand(aggregateID string, s standing) {
 // to take on. Replays stay: no freeze holds them.
 func (o *outbox) withdraw(aggregateID string, move func(*entry)) {
 	key := aggregateKey(o.spec.Name, aggregateID)
-	isRecord := func(t *lanes.Task) bool { _, ok := t.Work.(*entry); return ok }
+	isRecord := func(t *lanes.Task) bool { e, ok := t.Work.(*entry); return ok && e.outbox == o }
 	for _, lane := range contracts.Lanes() {
 		for _, t := range o.pools[lane].Withdraw(key, isRecord) {
 			move(t.Work.(*entry))
@@ -66,7 +69,7 @@ func (o *outbox) hold(e *entry) {
 		o.ledger.remove(e, time.Time{})
 		return
 	}
-	o.log.Info("record held: its aggregate is frozen", zap.String("record", e.rec.ID), zap.String("aggregateId", e.rec.AggregateID), zap.String("traceId", e.rec.TraceID))
+	o.log.Info("record held: its aggregate is frozen", zap.String("record", e.rec.ID), zap.String("aggregateId", e.rec.AggregateID), zap.String("traceId", e.rec.TraceID), e.trail.field())
 	o.settle(e, &settlement{entry: e, kind: settleHeld, at: o.now(), size: 4096})
 }
 
@@ -98,11 +101,12 @@ func (o *outbox) beginLeave(e *entry, f *feed) bool {
 		f.leaveAtLocked(freezeGate(e.rec.AggregateID), e)
 	}
 	if e.unsaved || e.rec.Status == contracts.Retrying {
-		e.stage, e.left = stageLeaving, make(chan struct{})
+		l.leavingLocked(e)
 		return true
 	}
 	f.returnLocked(e)
 	l.removeLocked(e, time.Time{})
+	e.trail.end(outcomeLeft)
 	return false
 }
 

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,15 @@ import (
 type ledger struct {
 	mu      sync.Mutex
 	held    map[string]*entry // by document ID
+	writing int               // records with a settlement on its way, also of such as are not held any more
 	settled settledRing
+	// leaving are the records in stageLeaving, by aggregate: a younger one must not
+	// be taken before they are read again.
+	leaving map[string][]*entry
+	// burying counts the dead letters on their way of records whose attempts are
+	// used up, by aggregate: until they are written, a crash would have them
+	// delivered after younger ones.
+	burying map[string]int
 	// standings are how aggregates stand that are not free, by aggregate ID.
 	standings map[string]standing
 }
@@ -30,7 +39,10 @@ type ledger struct {
 const settledMemory = 4096
 
 func newLedger() *ledger {
-	return &ledger{held: make(map[string]*entry), settled: newSettledRing(settledMemory), standings: make(map[string]standing)}
+	return &ledger{
+		held: make(map[string]*entry), settled: newSettledRing(settledMemory), leaving: make(map[string][]*entry), burying: make(map[string]int),
+		standings: make(map[string]standing),
+	}
 }
 
 // consideration is what to do with a document that was read.
@@ -59,6 +71,54 @@ func (l *ledger) consider(d Doc) (c consideration, left <-chan struct{}) {
 	return considerTake, nil
 }
 
+// bury notes that e is about to be dead-lettered, and buried that it was.
+func (l *ledger) bury(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.burying = true
+	l.burying[e.task.Aggregate]++
+}
+
+func (l *ledger) buriedLocked(e *entry) {
+	if !e.burying {
+		return
+	}
+	e.burying = false
+	if l.burying[e.task.Aggregate]--; l.burying[e.task.Aggregate] == 0 {
+		delete(l.burying, e.task.Aggregate)
+	}
+}
+
+// buries reports whether a record of the aggregate is about to be dead-lettered.
+func (l *ledger) buries(aggregate string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.burying[aggregate] > 0
+}
+
+// leavingLocked makes e one that leaves memory once its progress is written.
+func (l *ledger) leavingLocked(e *entry) {
+	e.stage, e.left = stageLeaving, make(chan struct{})
+	key := e.task.Aggregate
+	l.leaving[key] = append(l.leaving[key], e)
+}
+
+// overtakesLocked reports whether an older record of e's aggregate is leaving: it
+// is read again after that, and goes before e.
+func (l *ledger) overtakesLocked(e *entry) bool {
+	return slices.ContainsFunc(l.leaving[e.task.Aggregate], func(older *entry) bool {
+		return older != e && older.rec.AggregateVersion <= e.rec.AggregateVersion
+	})
+}
+
+// leftLocked is the end of that.
+func (l *ledger) leftLocked(e *entry) {
+	key := e.task.Aggregate
+	if l.leaving[key] = slices.DeleteFunc(l.leaving[key], func(each *entry) bool { return each == e }); len(l.leaving[key]) == 0 {
+		delete(l.leaving, key)
+	}
+}
+
 // admitStray takes a record into memory that no feed brought. It reports false
 // when it is in memory already, or has to stay in Firestore until its aggregate
 // goes on. One that is retrying is taken even then: it has to become pending
@@ -80,6 +140,7 @@ func (l *ledger) admitLocked(e *entry) bool {
 	e.updateTime = e.doc.UpdateTime
 	if e.feed != nil {
 		e.feed.running++
+		e.feed.memory.take(e.feed, e.size)
 	}
 	return true
 }
@@ -105,6 +166,10 @@ func (l *ledger) removeLocked(e *entry, at time.Time) {
 		return
 	}
 	delete(l.held, e.doc.ID)
+	if e.left != nil { // also of one that somebody else settled meanwhile
+		l.leftLocked(e)
+	}
+	l.buriedLocked(e)
 	if !at.IsZero() {
 		l.settled.add(e.doc.ID, settled{at: at})
 	}
@@ -112,6 +177,7 @@ func (l *ledger) removeLocked(e *entry, at time.Time) {
 	if f == nil {
 		return
 	}
+	f.memory.give(f, e.size, e.resting)
 	if e.resting {
 		e.resting = false
 		f.resting--
@@ -135,6 +201,7 @@ func (l *ledger) rest(e *entry, resting bool) {
 		return
 	}
 	e.resting = resting
+	e.feed.memory.rest(e.feed, e.size, resting)
 	if resting {
 		e.feed.running--
 		e.feed.resting++
@@ -172,6 +239,24 @@ func (l *ledger) ended(e *entry) bool {
 	return e.stage == stageEnded
 }
 
+// writingLocked notes whether a settlement of e is on its way.
+func (l *ledger) writingLocked(e *entry, writing bool) {
+	switch {
+	case writing && !e.writing:
+		l.writing++
+	case !writing && e.writing:
+		l.writing--
+	}
+	e.writing = writing
+}
+
+// quiet reports whether nothing is in memory and nothing is being written.
+func (l *ledger) quiet() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.held) == 0 && l.writing == 0
+}
+
 // size returns how many records are in memory.
 func (l *ledger) size() int {
 	l.mu.Lock()
@@ -186,14 +271,14 @@ type settledRing struct {
 	next    int
 }
 
-// settled tells which reads of a document are older than its settlement.
+// settled tells which versions of a document are older than its settlement.
 type settled struct {
-	at      time.Time // reads before this server time
+	at      time.Time // versions that were written before this server time, whenever they were read
 	created time.Time // reads of a document of that creation, which was deleted; zero: it still stands
 }
 
 func (s settled) covers(d Doc) bool {
-	return d.ReadTime.Before(s.at) || !s.created.IsZero() && d.CreateTime.Equal(s.created)
+	return d.UpdateTime.Before(s.at) || !s.created.IsZero() && d.CreateTime.Equal(s.created)
 }
 
 func newSettledRing(n int) settledRing {

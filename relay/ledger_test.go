@@ -25,7 +25,8 @@ func TestLedgerConsiders(t *testing.T) {
 	}{
 		{"in memory", func(*ledger, *entry) {}, doc(5), considerKnown},
 		{"settled after the read", func(l *ledger, e *entry) { l.remove(e, at(10)) }, doc(9), considerKnown},
-		{"settled before the read", func(l *ledger, e *entry) { l.remove(e, at(10)) }, doc(10), considerTake},
+		{"settled, and an old version read afterwards", func(l *ledger, e *entry) { l.remove(e, at(10)) }, doc(11), considerKnown},
+		{"settled as pending, and read", func(l *ledger, e *entry) { l.remove(e, at(10)) }, Doc{ID: "a", CreateTime: at(1), UpdateTime: at(10), ReadTime: at(11)}, considerTake},
 		{"left without a write", func(l *ledger, e *entry) { l.remove(e, time.Time{}) }, doc(5), considerTake},
 		{"deleted, and read before", func(l *ledger, e *entry) { l.deleted(e) }, doc(1_000), considerKnown},
 		{"deleted, and appended anew", func(l *ledger, e *entry) { l.deleted(e) }, Doc{ID: "a", CreateTime: at(20), ReadTime: at(30)}, considerTake},

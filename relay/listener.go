@@ -34,6 +34,7 @@ type listener struct {
 	changed map[string]Doc
 	size    int
 	told    bool // a snapshot was there
+	opened  bool // the first snapshot of a stream is in changed
 }
 
 var (
@@ -48,6 +49,7 @@ func (o *outbox) startListener(ctx context.Context, scan Scan, log *zap.Logger) 
 		scan: scan, store: o.store, tuning: o.tuning, now: o.now, log: log, state: o.health.listener(scan),
 		ready: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}), changed: make(map[string]Doc),
 	}
+	l.state.began(o.now())
 	go func() {
 		defer close(l.done)
 		l.supervise(ctx)
@@ -61,24 +63,29 @@ func (l *listener) stop() {
 	<-l.done
 }
 
-// take returns what changed since the last take, and whether the window is
-// full, so that there may be more behind it.
-func (l *listener) take() (docs []Doc, full bool) {
+// take returns what changed since the last take, whether the window is full, so
+// that there may be more behind it, and whether a stream's first snapshot is
+// among it.
+func (l *listener) take() (docs []Doc, full, opened bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.changed {
 		docs = append(docs, d)
 	}
 	clear(l.changed)
-	return docs, l.size >= l.scan.Limit
+	opened, l.opened = l.opened, false
+	return docs, l.size >= l.scan.Limit, opened
+}
+
+// shown returns how many documents are in the window now.
+func (l *listener) shown() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size
 }
 
 // full reports whether the window is full now.
-func (l *listener) full() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.size >= l.scan.Limit
-}
+func (l *listener) full() bool { return l.shown() >= l.scan.Limit }
 
 func (l *listener) supervise(ctx context.Context) {
 	delay := newRetryDelay(l.tuning.ListenBackoff, l.tuning.ListenBackoffMax)
@@ -154,14 +161,15 @@ func (l *listener) read(ctx context.Context, bird *watchdog) (err error) {
 		if first {
 			l.state.opened()
 		}
-		l.put(snap, bird)
+		l.put(snap, first, bird)
 	}
 }
 
-func (l *listener) put(snap Snapshot, bird *watchdog) {
+func (l *listener) put(snap Snapshot, first bool, bird *watchdog) {
+	l.state.health.metrics.read(l.scan.Outbox, readByListener, len(snap.Changed))
 	l.mu.Lock()
 	for _, d := range snap.Changed {
-		if isCanary(d.ID) {
+		if isCanary(d) {
 			bird.seen(d.Nonce)
 			continue
 		}
@@ -176,6 +184,7 @@ func (l *listener) put(snap Snapshot, bird *watchdog) {
 	// sees what comes.
 	wake := turned || len(l.changed) > 0 || !l.told
 	l.told = true
+	l.opened = l.opened || first
 	l.mu.Unlock()
 	if wake {
 		signal(l.ready)

@@ -14,6 +14,7 @@ type Metrics struct {
 	records       *prometheus.CounterVec   // outbox, lane
 	pages         *prometheus.CounterVec   // outbox, lane
 	readErrors    *prometheus.CounterVec   // outbox, lane
+	reads         *prometheus.CounterVec   // outbox, by
 	rebuilds      *prometheus.CounterVec   // outbox, listener, reason
 	canary        *prometheus.HistogramVec // outbox, listener
 	disagreements *prometheus.CounterVec   // outbox, field
@@ -38,6 +39,7 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 		records:       counter("relay_records_total", "Records taken into memory.", "outbox", "lane"),
 		pages:         counter("relay_pages_total", "Pages read while a lane was behind.", "outbox", "lane"),
 		readErrors:    counter("relay_read_errors_total", "Failed reads of an outbox.", "outbox", "lane"),
+		reads:         counter("relay_reads_total", "Documents read from an outbox, about as Firestore bills them; those that leave a listener's window are not known.", "outbox", "by"),
 		rebuilds:      counter("relay_listener_rebuilds_total", "Listeners that ended and were rebuilt.", "outbox", "listener", "reason"),
 		disagreements: counter("relay_catalog_disagreements_total", "Records whose lane or tier differs from the catalog's.", "outbox", "field"),
 		swept:         counter("relay_sweep_found_total", "Records that the sweep found.", "outbox", "found"),
@@ -64,7 +66,7 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 	}
 	m.zero(c)
 	if reg != nil {
-		reg.MustRegister(m.records, m.pages, m.readErrors, m.rebuilds, m.canary, m.disagreements, m.swept, m.sweepErrors,
+		reg.MustRegister(m.records, m.pages, m.readErrors, m.reads, m.rebuilds, m.canary, m.disagreements, m.swept, m.sweepErrors,
 			m.settlements, m.refusals, m.commits, m.commitRecords, m.deadLetters, m.replays, m.frozen, m.thaws)
 	}
 	return m
@@ -99,13 +101,14 @@ func (m *Metrics) zeroOutbox(o *contracts.Outbox) {
 	for _, l := range contracts.Lanes() {
 		m.records.WithLabelValues(o.Name, string(l))
 	}
-	listeners := []string{listenerStrays}
 	for _, l := range o.Lanes() {
-		listeners = append(listeners, string(l))
 		m.pages.WithLabelValues(o.Name, string(l))
 		m.readErrors.WithLabelValues(o.Name, string(l))
 	}
-	for _, l := range listeners {
+	for _, by := range []string{readByListener, readByPage, readByCount} {
+		m.reads.WithLabelValues(o.Name, by)
+	}
+	for _, l := range listenerNames(o.Shares()[0], o) {
 		m.canary.WithLabelValues(o.Name, l)
 		for _, reason := range []string{"silent", "panic", "recycled", "Unavailable"} {
 			m.rebuilds.WithLabelValues(o.Name, l, reason)

@@ -152,7 +152,7 @@ func (f *fixture) wantWaiting(records []*contracts.Record) {
 func TestOutageLeavesListenersAlive(t *testing.T) {
 	f := setup(t, newCloud(t))
 	f.shrink(outageWindow, outageInFlight)
-	f.tuning.SilenceBound = time.Second
+	f.tuning.SilenceBound = 20 * time.Second // more than a machine stands still: one rebuild is a failure
 	mend := f.breaks(localpubsub.Fault{Topic: f.catalog.Targets["FUNNEL"].Topic, Code: codes.Unavailable})
 	r := f.run()
 	var blocked []*contracts.Record

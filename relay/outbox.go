@@ -2,6 +2,9 @@ package relay
 
 import (
 	"context"
+	"math"
+	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,10 +14,13 @@ import (
 	"outboxrelay/lanes"
 )
 
-// outbox relays one collection: a reader for each lane that it declares, a
-// listener for strays, a sweep for what no listener can see.
+// outbox relays one collection, or one shard of it: a reader for each lane that
+// it declares, a listener for strays, a sweep for what no listener can see. It
+// lives as long as this instance owns the share.
 type outbox struct {
 	spec     *contracts.Outbox
+	share    contracts.Share
+	grant    grant // to deliver
 	catalog  *contracts.Catalog
 	store    Store
 	tuning   Tuning
@@ -22,6 +28,7 @@ type outbox struct {
 	random   func() float64 // uniform in [0,1)
 	log      *zap.Logger
 	metrics  *Metrics
+	tracing  *tracing
 	health   *outboxHealth
 	pools    map[contracts.Lane]*lanes.Pool
 	settlers map[contracts.Lane]*settler
@@ -29,25 +36,32 @@ type outbox struct {
 	// lane, so that none waits for another lane's.
 	pageSlots map[contracts.Lane]chan struct{}
 	pacers    map[contracts.Lane]*pacer
+	received  received
 
 	ledger *ledger
 	feeds  []*feed // one for each declared lane
+	begun  beginning
 
 	freezes *freezes
 	thaws   *thaws
 	burials *burials
+
+	disagreements disagreements
 }
 
-func (r *Relay) newOutbox(spec *contracts.Outbox) *outbox {
+func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
+	spec := r.catalog.Outbox(share.Outbox)
 	o := &outbox{
-		spec: spec, catalog: r.catalog, store: r.store, tuning: r.tuning, now: r.now, random: r.random,
-		log: r.log.With(zap.String("outbox", spec.Name)), metrics: r.metrics, health: newOutboxHealth(spec, r.metrics),
-		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, ledger: newLedger(),
+		spec: spec, share: share, grant: g, catalog: r.catalog, store: r.store, tuning: r.tuning, now: r.now, random: r.random,
+		log: r.log.With(zap.String("outbox", share.String())), metrics: r.metrics, tracing: r.tracing, health: newOutboxHealth(share, spec, r.metrics, r.now()),
+		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, received: r.received, ledger: newLedger(),
 		freezes: r.freezes, thaws: newThaws(), burials: r.burials,
+		disagreements: newDisagreements(),
 	}
 	for _, lane := range spec.Lanes() {
-		o.feeds = append(o.feeds, newFeed(o.ledger, lane, r.catalog.Lanes[lane].InFlight))
+		o.feeds = append(o.feeds, newFeed(o.ledger, lane, r.catalog.Lanes[lane].InFlight, r.memories[lane]))
 	}
+	o.begun = newBeginning(len(o.feeds), r.shared, o.now(), r.tuning.CommitTimeout)
 	return o
 }
 
@@ -55,15 +69,18 @@ func (r *Relay) newOutbox(spec *contracts.Outbox) *outbox {
 func (o *outbox) run(ctx context.Context) error {
 	o.loadRetrying(ctx)
 	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { o.settleIn(ctx); return nil })
 	for _, f := range o.feeds {
 		r := &reader{
 			outbox: o, feed: f, window: o.catalog.Lanes[f.lane].Window,
-			scan: Scan{Outbox: o.spec.Name, Kind: ScanLane, Lane: f.lane},
-			log:  o.log.With(zap.String("lane", string(f.lane))),
+			scan: o.laneScan(f), begun: sync.OnceFunc(o.begun.pages.Done),
+			log: o.log.With(zap.String("lane", string(f.lane))),
 		}
 		g.Go(func() error { return r.run(ctx) })
 	}
-	g.Go(func() error { return o.watchStrays(ctx) })
+	for _, scan := range o.strayScans() {
+		g.Go(func() error { return o.watchStrays(ctx, scan) })
+	}
 	g.Go(func() error { return o.sweepLoop(ctx) })
 	g.Go(func() error { return o.thawLoop(ctx) })
 	return g.Wait()
@@ -72,6 +89,7 @@ func (o *outbox) run(ctx context.Context) error {
 // newEntry decodes and judges a document. It is not in memory yet.
 func (o *outbox) newEntry(d Doc, f *feed) *entry {
 	rec, faults := contracts.DecodeRecord(o.spec.Name, d.ID, d.Fields())
+	rec.Attempts = min(rec.Attempts, math.MaxInt32) // a record may come with any number, and one more must not be less
 	checked := o.catalog.Check(rec, faults)
 	e := &entry{
 		outbox: o, feed: f, doc: d, rec: rec, route: checked.Route, lane: checked.Lane, tier: checked.Tier,
@@ -82,14 +100,12 @@ func (o *outbox) newEntry(d Doc, f *feed) *entry {
 		// reads the document again.
 		rec.Payload, e.doc.Fields, e.doc.Raw = nil, nil, nil
 	}
+	e.size = recordOverhead + int64(len(e.data)+roughSize(rec.Payload))
 	e.task = lanes.Task{
 		Aggregate: aggregateKey(o.spec.Name, rec.AggregateID), Version: rec.AggregateVersion, Tie: d.ID,
 		Appended: rec.CreatedAt, Work: e,
 	}
-	for _, field := range checked.Disagreements {
-		o.metrics.disagreements.WithLabelValues(o.spec.Name, field).Inc()
-		o.log.Warn("record and catalog disagree, the catalog wins", zap.String("field", field), zap.String("record", d.ID), zap.String("traceId", rec.TraceID))
-	}
+	o.disagree(rec, checked.Disagreements)
 	return e
 }
 
@@ -97,7 +113,12 @@ func (o *outbox) newEntry(d Doc, f *feed) *entry {
 // to the dead-letter queue when it breaks the contract.
 func (o *outbox) submit(e *entry) {
 	o.metrics.records.WithLabelValues(o.spec.Name, string(e.lane)).Inc()
+	o.received.add(e.lane)
+	if e.trail == nil { // else it comes from a hold that was given up
+		e.trail = o.tracing.record(e)
+	}
 	if len(e.faults) > 0 {
+		e.trail.refuse(e.faults)
 		e.rec.LastError = clip("contract violation: " + e.faults.Error())
 		e.rec.AttemptErrors = append(e.rec.AttemptErrors, faultErrors(e.faults, o.now())...)
 		o.bury(e, contracts.ContractViolation, e.tier)
@@ -115,14 +136,17 @@ func (o *outbox) submit(e *entry) {
 	pool := o.pools[e.lane]
 	if e.feed == nil {
 		if err := pool.Submit(&e.task); err != nil {
+			e.trail.end(outcomeLeft)
 			o.ledger.remove(e, time.Time{}) // the relay stops; the record stays as it is
 		}
 		return
 	}
 	switch taken, err := pool.Offer(&e.task, o.tuning.Behind); {
 	case err != nil:
+		e.trail.end(outcomeLeft)
 		o.ledger.remove(e, time.Time{})
 	case !taken:
+		e.trail.end(outcomeLeft)
 		e.feed.leaveAggregate(e)
 		if !pool.Holds(e.task.Aggregate) { // it went idle before the gate was closed
 			o.idle(e.task.Aggregate)
@@ -163,7 +187,10 @@ func (o *outbox) openTarget(target string) {
 	}
 }
 
-func (o *outbox) settle(e *entry, st *settlement) { o.settlers[e.lane].settle(st) }
+func (o *outbox) settle(e *entry, st *settlement) {
+	e.trail.settle(st)
+	o.settlers[e.lane].settle(st)
+}
 
 // sweepPage is the page size of scans by document ID.
 const sweepPage = 200
@@ -174,16 +201,10 @@ const sweepPage = 200
 func (o *outbox) loadRetrying(ctx context.Context) {
 	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
 	for {
-		scan := Scan{Outbox: o.spec.Name, Kind: ScanRetrying, Limit: sweepPage}
+		scan := o.scan(ScanRetrying)
+		scan.Limit = sweepPage
 		err := o.pageByID(ctx, scan, func(d Doc) {
-			if c, _ := o.ledger.consider(d); c != considerTake {
-				return
-			}
-			e := o.newEntry(d, nil)
-			e.wait = e.rec.NextAttemptAt
-			if o.ledger.admitStray(e) {
-				o.submit(e)
-			}
+			o.takeRetrying(d)
 		})
 		if err == nil || ctx.Err() != nil {
 			return
@@ -191,6 +212,26 @@ func (o *outbox) loadRetrying(ctx context.Context) {
 		o.log.Warn("read records in backoff", zap.Error(err))
 		delay.sleep(ctx)
 	}
+}
+
+// longestWait is how long a record may say that it waits for its retry, whatever
+// the catalog's longest: that may have been longer when it was written.
+const longestWait = 10 * time.Minute
+
+// takeRetrying takes a record in backoff into memory, unless it is there.
+func (o *outbox) takeRetrying(d Doc) (taken bool) {
+	if c, _ := o.ledger.consider(d); c != considerTake {
+		return false
+	}
+	e := o.newEntry(d, nil)
+	e.wait = e.rec.NextAttemptAt
+	if most := o.now().Add(max(o.catalog.Retry.Max, longestWait)); e.wait.After(most) {
+		e.wait = most
+	}
+	if taken = o.ledger.admitStray(e); taken {
+		o.submit(e)
+	}
+	return taken
 }
 
 // pageByID hands every document of a scan to take, in the order of their IDs.
@@ -201,7 +242,7 @@ func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error 
 			return err
 		}
 		for _, d := range page {
-			if !isCanary(d.ID) {
+			if !isCanary(d) {
 				take(d)
 			}
 		}
@@ -212,30 +253,36 @@ func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error 
 	}
 }
 
-// watchStrays listens for records whose lane the outbox does not declare, and
-// takes them as they come. Their window refills as they are settled.
-func (o *outbox) watchStrays(ctx context.Context) error {
-	scan := Scan{Outbox: o.spec.Name, Kind: ScanStrays, Lanes: o.spec.Lanes(), Limit: o.catalog.Lanes[contracts.BackgroundLane].Window}
-	l := o.startListener(ctx, scan, o.log.With(zap.String("lane", "strays")))
+// watchStrays listens for records that no feed brings, and takes them as they
+// come. Their window refills as they are settled.
+func (o *outbox) watchStrays(ctx context.Context, scan Scan) error {
+	scan.Limit = o.catalog.Lanes[contracts.BackgroundLane].Window
+	l := o.startListener(ctx, scan, o.log.With(zap.String("lane", listenerName(scan))))
 	defer l.stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-l.ready:
-			docs, _ := l.take()
+			docs, _, _ := l.take()
 			o.takeStrays(docs)
 		}
 	}
 }
 
-// takeStrays takes documents that no feed brought into memory.
+// takeStrays takes documents that no feed brought into memory: those of an
+// aggregate in the order of their versions, as a whole lane may come this way
+// whose last event type has moved to another.
 func (o *outbox) takeStrays(docs []Doc) (taken int) {
+	var entries []*entry
 	for _, d := range docs {
-		if c, _ := o.ledger.consider(d); c != considerTake {
-			continue
+		if c, _ := o.ledger.consider(d); c == considerTake {
+			entries = append(entries, o.newEntry(d, nil))
 		}
-		if e := o.newEntry(d, nil); o.ledger.admitStray(e) {
+	}
+	slices.SortStableFunc(entries, byVersion)
+	for _, e := range entries {
+		if o.ledger.admitStray(e) {
 			taken++
 			o.submit(e)
 		}

@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -14,7 +13,6 @@ import (
 func TestReachable(t *testing.T) {
 	f := setup(t, newCloud(t))
 	f.withQueue(nil)
-	f.publish.Timeout = time.Second
 	_, bury := f.deadSchedule(1)
 	r := f.run()
 	item := bury()

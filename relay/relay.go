@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -28,7 +29,11 @@ type Config struct {
 	Router     *ier.Router
 	Log        *zap.Logger           // nil: none
 	Registerer prometheus.Registerer // nil: no metrics
+	Tracer     trace.Tracer          // makes the spans of records' ways; nil: none
 	Tuning     Tuning                // zero fields take their defaults
+	// Leases decide which outboxes are this instance's. nil: all of them, always;
+	// for a relay that has no other beside it.
+	Leases *Leases
 	// Queue is the dead-letter queue, whose freezes and lane controls the relay
 	// follows. nil: nothing is frozen, paused or told to siblings.
 	Queue *dlq.Queue
@@ -44,6 +49,7 @@ type Relay struct {
 	router   *ier.Router
 	log      *zap.Logger
 	metrics  *Metrics
+	tracing  *tracing
 	tuning   Tuning
 	now      func() time.Time
 	random   func() float64 // uniform in [0,1)
@@ -51,8 +57,13 @@ type Relay struct {
 	settlers map[contracts.Lane]*settler
 	// pageSlots bounds the pages in work, see outbox.
 	pageSlots map[contracts.Lane]chan struct{}
+	memories  map[contracts.Lane]*memory
 	pacers    map[contracts.Lane]*pacer // of the lanes that give way
-	outboxes  []*outbox
+	received  received
+	owners    owners
+	shares    shares
+	shared    bool // with other instances, through leases
+	leads     atomic.Bool
 	stopping  atomic.Bool
 
 	queue    *dlq.Queue
@@ -75,12 +86,14 @@ func New(c Config) (*Relay, error) {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
+	metrics := newMetrics(c.Registerer, c.Catalog)
 	r := &Relay{
-		catalog: c.Catalog, store: bounded{c.Store, tuning.CommitTimeout}, router: c.Router, log: c.Log, metrics: newMetrics(c.Registerer, c.Catalog),
-		tuning: tuning, now: time.Now, random: rand.Float64,
+		catalog: c.Catalog, store: metered{bounded{c.Store, tuning.CommitTimeout}, metrics}, router: c.Router, log: c.Log, metrics: metrics,
+		tracing: newTracing(c.Tracer, time.Now, c.Registerer, c.Catalog), tuning: tuning, now: time.Now, random: rand.Float64,
 		pools: make(map[contracts.Lane]*lanes.Pool), settlers: make(map[contracts.Lane]*settler),
-		pageSlots: make(map[contracts.Lane]chan struct{}),
-		queue:     c.Queue, burials: &burials{queue: c.Queue}, siblings: slices.Clone(c.Siblings),
+		pageSlots: make(map[contracts.Lane]chan struct{}), memories: newMemories(c.Catalog), received: newReceived(),
+		shared: c.Leases != nil,
+		queue:  c.Queue, burials: &burials{queue: c.Queue}, siblings: slices.Clone(c.Siblings),
 	}
 	r.freezes = newFreezes(c.Queue, c.Log, r.metrics)
 	r.controls = &laneControls{queue: c.Queue, pools: r.pools, log: c.Log}
@@ -98,11 +111,14 @@ func New(c Config) (*Relay, error) {
 		r.settlers[lane] = newSettler(lane, policy.SettleLinger, c.Store, tuning, r.now, c.Log.With(zap.String("lane", string(lane))), r.metrics)
 	}
 	r.pacers = map[contracts.Lane]*pacer{contracts.BackgroundLane: newPacer(r.pools[contracts.BackgroundLane], r.now)}
-	for _, spec := range c.Catalog.Outboxes {
-		r.outboxes = append(r.outboxes, r.newOutbox(spec))
+	var err error
+	if r.owners, err = r.newOwners(c); err != nil {
+		return nil, fmt.Errorf("make relay: %w", err)
 	}
-	r.freezes.outboxes = r.outboxes
 	c.Router.Subscribe(r.breakerChanged)
+	if c.Registerer != nil {
+		c.Registerer.MustRegister(gauges{r})
+	}
 	return r, nil
 }
 
@@ -110,8 +126,8 @@ func New(c Config) (*Relay, error) {
 // lane's workers busy while one is on its way.
 const pagesAtOnce = 2
 
-// Run relays until ctx ends, then stops in order: it reads nothing more, lets
-// its siblings end, finishes what is in delivery, writes what became of it, and
+// Run relays until ctx ends, then stops in order: it reads nothing more, finishes
+// what is in delivery, writes what became of it, gives its outboxes back, and
 // returns within the stop budget. What was not begun stays in Firestore as it
 // is. A relay runs once. An error says why it stopped by itself.
 func (r *Relay) Run(ctx context.Context) error {
@@ -134,9 +150,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	for _, f := range follow {
 		g.Go(func() error { return f.run(fetch) })
 	}
-	for _, o := range r.outboxes {
-		g.Go(func() error { return o.run(fetch) })
-	}
+	g.Go(func() error { return r.owners.Run(fetch) })
 	for _, s := range r.siblings {
 		g.Go(func() error { return r.runSibling(fetch, s) })
 	}
@@ -146,49 +160,31 @@ func (r *Relay) Run(ctx context.Context) error {
 	return r.stop(ended, &settling, endWork)
 }
 
-// Shares of the stop budget: the siblings get a little of it to end while the
-// lanes still deliver, deliveries the larger part (a publish may take its whole
-// timeout), the last commits the rest.
+// Shares of the stop budget: deliveries get the larger part (a publish may take
+// its whole timeout), the lanes a little to end what did not, the last commits
+// the rest.
 const (
-	siblingShare  = 0.2
 	deliveryShare = 0.65
+	drainShare    = 0.1
 )
 
-// stop returns what ended says, which tells that all who read and the siblings
-// are through.
+// stop returns what ended says, which tells that the outboxes are given back
+// and the siblings are through.
 func (r *Relay) stop(ended <-chan error, settling *sync.WaitGroup, endWork context.CancelFunc) (err error) {
 	r.stopping.Store(true)
 	began := r.now()
 	r.log.Info("stopping: finishing what is in delivery")
+	share := func(f float64) time.Duration { return time.Duration(f * float64(r.tuning.StopBudget)) }
 	budget, cancel := context.WithTimeout(context.Background(), r.tuning.StopBudget)
 	defer cancel()
 	waiting := true
 	select {
 	case err = <-ended:
 		waiting = false
-	case <-time.After(time.Duration(siblingShare * float64(r.tuning.StopBudget))):
-		r.log.Warn("siblings are still at work, stopping the lanes under them")
+	case <-time.After(share(deliveryShare + drainShare/2)):
+		r.log.Warn("outboxes or siblings are still at work, stopping the lanes under them")
 	}
-	deliver, cancelDeliver := context.WithTimeout(budget, time.Duration(deliveryShare*float64(r.tuning.StopBudget)))
-	defer cancelDeliver()
-	var drains sync.WaitGroup
-	var unfinished atomic.Int64
-	for _, p := range r.pools {
-		drains.Go(func() {
-			for _, t := range p.Drain(deliver) {
-				switch w := t.Work.(type) {
-				case *replay:
-					w.finish(dlq.Round{}, errStopping)
-				case *entry:
-					unfinished.Add(1)
-					if deliver.Err() == nil { // else its worker may still be at it
-						w.keepProgress(r.now())
-					}
-				}
-			}
-		})
-	}
-	drains.Wait()
+	r.drain(budget, share(drainShare))
 	for _, s := range r.settlers {
 		s.drain()
 	}
@@ -201,26 +197,38 @@ func (r *Relay) stop(ended <-chan error, settling *sync.WaitGroup, endWork conte
 	}
 	endWork()
 	<-flushed
-	r.removeCanaries(budget)
-	r.log.Info("stopped", zap.Duration("took", r.now().Sub(began)), zap.Int64("leftInFirestore", unfinished.Load()))
 	if waiting {
 		err = <-ended
 	}
+	r.log.Info("stopped", zap.Duration("took", r.now().Sub(began)))
 	return err
 }
 
-// removeCanaries leaves the outboxes as they were found, if there is time.
-func (r *Relay) removeCanaries(ctx context.Context) {
-	var writes []Write
-	for _, o := range r.outboxes {
-		for _, f := range o.feeds {
-			writes = append(writes, canaryFor(Scan{Outbox: o.spec.Name, Kind: ScanLane, Lane: f.lane}).removal())
-		}
-		writes = append(writes, canaryFor(Scan{Outbox: o.spec.Name, Kind: ScanStrays}).removal())
+// drain closes the lanes. What they give back was not begun, or is cut off.
+func (r *Relay) drain(budget context.Context, within time.Duration) {
+	ctx, cancel := context.WithTimeout(budget, within)
+	defer cancel()
+	var drains sync.WaitGroup
+	for _, p := range r.pools {
+		drains.Go(func() {
+			for _, t := range p.Drain(ctx) {
+				switch w := t.Work.(type) {
+				case *replay:
+					w.finish(dlq.Round{}, errStopping)
+				case *entry:
+					if ctx.Err() == nil { // else its worker may still be at it
+						w.giveBack(r.now())
+					}
+				}
+			}
+		})
 	}
-	if _, err := r.store.Commit(ctx, writes); err != nil {
-		r.log.Warn("remove canaries", zap.Error(err))
-	}
+	drains.Wait()
+}
+
+// over bounds what a relay writes last.
+func (r *Relay) over() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), time.Duration(drainShare*float64(r.tuning.StopBudget)))
 }
 
 // breakerChanged lets the records of a target go on once it answers again.
@@ -228,7 +236,7 @@ func (r *Relay) breakerChanged(target string, open bool) {
 	if open {
 		return
 	}
-	for _, o := range r.outboxes {
+	for _, o := range r.shares.list() {
 		o.openTarget(target)
 	}
 	for _, p := range r.pools {
@@ -242,7 +250,7 @@ func (r *Relay) breakerChanged(target string, open bool) {
 // idle routes a lane's word that an aggregate is empty to its outbox.
 func (r *Relay) idle(aggregate string) {
 	name, _, _ := strings.Cut(aggregate, "\x00")
-	for _, o := range r.outboxes {
+	for _, o := range r.shares.list() {
 		if o.spec.Name == name {
 			o.idle(aggregate)
 		}

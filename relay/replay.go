@@ -27,13 +27,34 @@ const (
 	codeUnrouted   = "Unrouted"   // the catalog does not route the event to a missing target any more
 )
 
+// errElsewhere ends the replays of outboxes that another instance relays.
+var errElsewhere = errors.New("another instance relays its outbox")
+
 // Owned implements dlq.Lanes.
 func (r *Relay) Owned() []string {
-	names := make([]string, len(r.outboxes))
-	for i, o := range r.outboxes {
-		names[i] = o.spec.Name
+	var names []string
+	for _, o := range r.shares.list() {
+		if !slices.Contains(names, o.spec.Name) {
+			names = append(names, o.spec.Name)
+		}
 	}
 	return names
+}
+
+// Owns implements dlq.Lanes.
+func (r *Relay) Owns(item *dlq.Item) bool {
+	share, ok := r.shareOf(item)
+	return ok && r.shares.of(share) != nil && r.owners.Owns(share.String())
+}
+
+// shareOf returns the share that brought an item's record.
+func (r *Relay) shareOf(item *dlq.Item) (contracts.Share, bool) {
+	spec := r.catalog.Outbox(item.Outbox)
+	if spec == nil {
+		return contracts.Share{}, false
+	}
+	share, _ := spec.ShareWith(item.Record[contracts.FieldShard])
+	return share, true
 }
 
 // Replay implements dlq.Lanes. An item is in one replay at a time. When ctx
@@ -58,6 +79,9 @@ func (r *Relay) Replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 }
 
 func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
+	if !r.Owns(item) {
+		return dlq.Round{}, errElsewhere
+	}
 	p, failed, err := r.prepare(ctx, item)
 	if err != nil || len(failed) > 0 {
 		return dlq.Round{Failed: failed}, err
@@ -69,6 +93,7 @@ func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 		return dlq.Round{Blocked: p.targets, Missing: p.missing}, nil
 	}
 	pool := r.pools[p.lane]
+	p.trail = r.tracing.replay(p)
 	if err := pool.Submit(&p.task); err != nil {
 		return dlq.Round{}, err
 	}
@@ -77,6 +102,7 @@ func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 	case <-ctx.Done():
 		p.giveUp(pool, ctx.Err())
 	}
+	p.trail.end(replayOutcome(p.result.round, p.result.err))
 	return p.result.round, p.result.err
 }
 
@@ -117,7 +143,8 @@ func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed 
 		}
 		return nil, failed, nil
 	}
-	p = &replay{item: item, rec: rec, data: checked.Data, lane: item.Lane, done: make(chan struct{})}
+	share, _ := r.shareOf(item)
+	p = &replay{item: item, rec: rec, share: share, data: checked.Data, lane: item.Lane, done: make(chan struct{})}
 	if !p.lane.Valid() {
 		p.lane = checked.Lane
 	}

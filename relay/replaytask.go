@@ -14,15 +14,17 @@ import (
 // replay is one round of a dead letter's replay, as a task in its lane. Fields
 // above the line do not change; those below are its worker's.
 type replay struct {
-	item *dlq.Item
-	rec  *contracts.Record
-	data []byte // its envelope
-	lane contracts.Lane
-	task lanes.Task
+	item  *dlq.Item
+	rec   *contracts.Record
+	data  []byte // its envelope
+	lane  contracts.Lane
+	share contracts.Share
+	task  lanes.Task
 	// missing is what the round set out for. unrouted tells of pending targets
 	// that it could not set out for.
 	missing  []string
 	unrouted []contracts.AttemptError
+	trail    *trail // of its trace; nil: it is not traced
 
 	targets []string // not tried yet
 	round   dlq.Round
@@ -84,6 +86,7 @@ func (p *replay) job() *ier.Job {
 // concludeReplay judges a replay's round. It ends with one attempt at each
 // target, and stays in its lane for those that an older record stood before.
 func (r *Relay) concludeReplay(ctx context.Context, p *replay, out ier.Outcome) lanes.Verdict {
+	p.trail.conclude(out)
 	p.round.Acked = append(p.round.Acked, out.Acked...)
 	p.round.Blocked = append(p.round.Blocked, out.Blocked...)
 	for _, f := range out.Failed {

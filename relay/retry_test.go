@@ -141,6 +141,7 @@ func TestThirdFailureDeadLetters(t *testing.T) {
 	if len(errors) != 3 {
 		t.Errorf("got %d errors, want 3", len(errors))
 	}
+	f.eventually("NOTIF_ROUTER's messages arrive", func() bool { return f.arrived("NOTIF_ROUTER") >= len(records) })
 	if got := f.arrived("NOTIF_ROUTER"); got != len(records) {
 		t.Errorf("NOTIF_ROUTER got %d messages, want %d: one for each record whatever the retries", got, len(records))
 	}

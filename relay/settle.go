@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,6 +21,8 @@ type settlement struct {
 	fence *dlq.Freeze // settleHeld only: the freeze that it insists on, when it is written
 	// at is the moment that the settlement tells of.
 	at time.Time
+	// since is when the span of it begins, if the record is traced.
+	since time.Time
 	// What a retry says: a copy, since the record stays with its lane.
 	attempts    int
 	nextAttempt time.Time
@@ -70,6 +73,9 @@ type settler struct {
 
 	commits sync.WaitGroup
 	slots   chan struct{}
+
+	behind   atomic.Int32 // outboxes that work off a backlog of the lane
+	retiring atomic.Int32 // outboxes that end once they are written
 }
 
 func newSettler(lane contracts.Lane, linger time.Duration, st Store, t Tuning, now func() time.Time, log *zap.Logger, m *Metrics) *settler {
@@ -93,7 +99,7 @@ func (s *settler) settle(st *settlement) {
 		l.mu.Unlock()
 		return
 	}
-	e.writing = true
+	l.writingLocked(e, true)
 	l.mu.Unlock()
 	s.push(st)
 }
@@ -125,6 +131,17 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
+// hurry makes the settler linger no longer, while something is about to end that
+// waits for its writes.
+func (s *settler) hurry(on bool) {
+	if on {
+		s.retiring.Add(1)
+	} else {
+		s.retiring.Add(-1)
+	}
+	signal(s.wake)
+}
+
 // drain makes run end once everything is written, and no longer linger.
 func (s *settler) drain() {
 	s.mu.Lock()
@@ -147,7 +164,7 @@ func (s *settler) collect(ctx context.Context) []*settlement {
 			n++
 		}
 		full := n == s.tuning.CommitSize || n < len(s.queue)
-		if n > 0 && (full || lingered || s.draining) {
+		if n > 0 && (full || lingered || s.draining || s.retiring.Load() > 0) {
 			batch := append([]*settlement(nil), s.queue[:n]...)
 			s.queue = append(s.queue[:0], s.queue[n:]...)
 			s.mu.Unlock()
@@ -173,7 +190,7 @@ func (s *settler) collect(ctx context.Context) []*settlement {
 
 // pause lingers, or until the batch is full or draining begins.
 func (s *settler) pause(ctx context.Context) {
-	t := time.NewTimer(s.linger)
+	t := time.NewTimer(s.patience())
 	defer t.Stop()
 	for {
 		select {
@@ -183,7 +200,7 @@ func (s *settler) pause(ctx context.Context) {
 			return
 		case <-s.wake:
 			s.mu.Lock()
-			enough := s.draining || len(s.queue) >= s.tuning.CommitSize
+			enough := s.draining || s.retiring.Load() > 0 || len(s.queue) >= s.tuning.CommitSize
 			s.mu.Unlock()
 			if enough {
 				return
@@ -191,6 +208,26 @@ func (s *settler) pause(ctx context.Context) {
 		}
 	}
 }
+
+// patience is how long to linger. It is four times as long while a commit is
+// under way: a server that is slow to answer is given fewer and larger commits,
+// not more of them at once. It is short while there is a backlog, whose reading
+// waits for the room in memory that a mark makes.
+func (s *settler) patience() time.Duration {
+	linger := s.linger
+	if s.behind.Load() > 0 {
+		linger /= hasty
+	}
+	if len(s.slots) > 0 {
+		linger *= patient
+	}
+	return linger
+}
+
+const (
+	hasty   = 10 // how much shorter the linger is while there is a backlog
+	patient = 4  // how much longer it is while a commit is under way
+)
 
 // queued returns how many settlements wait for their commit.
 func (s *settler) queued() int {

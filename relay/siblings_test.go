@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,17 +81,20 @@ func TestSiblingsEndFirst(t *testing.T) {
 // A sibling that does not end in time holds up nothing but the end.
 func TestStopEndsWithASlowSibling(t *testing.T) {
 	f := setup(t, newCloud(t))
-	f.tuning.StopBudget = time.Second
+	f.tuning.CanaryInterval = time.Hour // see untouched
 	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
 	f.siblings = []relay.Sibling{{Name: "slow", Run: func(ctx context.Context) error { <-ctx.Done(); <-release; return nil }}}
 	r := f.run()
+	t.Cleanup(free) // before the relay's own, which waits for the sibling
+	r.untouched()
 	records := f.records("wsOutbox", 20, 2)
 	f.append(records, 10)
 	f.delivered(records)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); r.stop() }()
 	f.eventually("its canaries are removed", func() bool { return len(f.canaries()) == 0 })
-	close(release)
+	free()
 	<-stopped
 	if n := f.unmarked(records, contracts.Delivered); n > 0 {
 		t.Errorf("%d records are not marked", n)

@@ -68,7 +68,12 @@ type Scan struct {
 	// Aggregate is the aggregate ID that the documents have. Required by
 	// ScanAggregate, optional for ScanHeld.
 	Aggregate string
-	Limit     int // documents at most
+	// Shard, from 0, is the one that the documents have, where Shards, those of
+	// the outbox, are several. With one shard or none it is no condition, which
+	// ScanLane and ScanStrays of several have no index for. The kinds by status and
+	// ScanEverything know no shard.
+	Shard, Shards int
+	Limit         int // documents at most
 }
 
 // ScanKind names the relay's queries. Each needs the index that
@@ -96,6 +101,13 @@ const (
 	ScanAggregate
 	// ScanHeld: held records by document ID, of one aggregate if that is given.
 	ScanHeld
+	// ScanShardBelow: pending records whose shard sorts before 0: null, a boolean,
+	// NaN, a negative number. Shards is required, Shard is not looked at.
+	ScanShardBelow
+	// ScanShardAbove: pending records whose shard sorts after Shards-1: a larger
+	// number, a string or any other type. Neither kind finds a fraction between
+	// two shards, nor a record without shard, lane or createdAt.
+	ScanShardAbove
 )
 
 // The writes of a commit are those of the dead-letter queue: what the relay
@@ -133,6 +145,13 @@ func (p Position) before(q Position) bool {
 		return p.At.Before(q.At)
 	}
 	return p.ID < q.ID
+}
+
+// covers reports whether a reader that is at p is past q. Commits are read whole,
+// so it is past all documents of p's time: also those that its query did not
+// show.
+func (p Position) covers(q Position) bool {
+	return q.At.Before(p.At) || q.At.Equal(p.At) && p.ID != ""
 }
 
 func (d Doc) position() Position { return Position{At: d.CreatedAt, ID: d.ID} }

@@ -47,9 +47,13 @@ const (
 	foundUnplaced = "unplaced" // no lane or no createdAt
 	foundStatus   = "status"   // no status, or an unknown one
 	foundHeld     = "held"     // held, though its aggregate is not frozen
+	foundRetrying = "retrying" // in backoff, and nobody waits for it: it was appended so
+	foundShard    = "shard"    // of no shard of its outbox
 )
 
-func sweepFinds() []string { return []string{foundMissed, foundUnplaced, foundStatus, foundHeld} }
+func sweepFinds() []string {
+	return []string{foundMissed, foundUnplaced, foundStatus, foundHeld, foundRetrying, foundShard}
+}
 
 func (s *sweeper) sweep(ctx context.Context) error {
 	for _, f := range s.outbox.feeds {
@@ -60,17 +64,35 @@ func (s *sweeper) sweep(ctx context.Context) error {
 	if err := s.unplaced(ctx); err != nil {
 		return err
 	}
+	if err := s.retrying(ctx); err != nil {
+		return err
+	}
+	if err := s.orphans(ctx); err != nil {
+		return err
+	}
+	if !s.outbox.share.First() {
+		return nil // what follows is of no shard
+	}
+	if err := s.oddStatuses(ctx); err != nil {
+		return err
+	}
+	if err := s.oddShards(ctx); err != nil {
+		return err
+	}
+	return s.statusless(ctx)
+}
+
+func (s *sweeper) oddStatuses(ctx context.Context) error {
 	for _, kind := range []ScanKind{ScanOddStatus, ScanNullStatus} {
-		page, err := s.outbox.store.Page(ctx, Scan{Outbox: s.outbox.spec.Name, Kind: kind, Limit: sweepPage})
+		scan := s.outbox.whole(kind)
+		scan.Limit = sweepPage
+		page, err := s.outbox.store.Page(ctx, scan)
 		if err != nil {
 			return err
 		}
 		s.take(foundStatus, page)
 	}
-	if err := s.orphans(ctx); err != nil {
-		return err
-	}
-	return s.statusless(ctx)
+	return nil
 }
 
 // missed looks through the oldest pending records of a lane for such as are
@@ -79,12 +101,14 @@ func (s *sweeper) missed(ctx context.Context, f *feed) error {
 	o := s.outbox
 	after := s.oldest[f]
 	for range sweepPages {
-		page, err := o.store.Page(ctx, Scan{Outbox: o.spec.Name, Kind: ScanLane, Lane: f.lane, After: after, Limit: sweepPage})
+		scan := o.laneScan(f)
+		scan.After, scan.Limit = after, f.pageLimit(sweepPage)
+		page, err := o.store.Page(ctx, scan)
 		if err != nil {
 			return err
 		}
 		for _, d := range page {
-			if isCanary(d.ID) || d.ReadTime.Sub(d.CreateTime) < o.tuning.SweepAge || d.ReadTime.Sub(d.UpdateTime) < o.tuning.SweepAge {
+			if isCanary(d) || d.ReadTime.Sub(d.CreateTime) < o.tuning.SweepAge || d.ReadTime.Sub(d.UpdateTime) < o.tuning.SweepAge {
 				continue
 			}
 			if c, _ := o.ledger.consider(d); c != considerTake || !f.overlooked(o.newEntry(d, f)) {
@@ -94,7 +118,7 @@ func (s *sweeper) missed(ctx context.Context, f *feed) error {
 			o.log.Warn("sweep found a record that its listener missed", zap.String("record", d.ID), zap.String("lane", string(f.lane)))
 			f.rewind(d.position())
 		}
-		if len(page) < sweepPage {
+		if len(page) < scan.Limit {
 			delete(s.oldest, f)
 			return nil
 		}
@@ -107,16 +131,16 @@ func (s *sweeper) missed(ctx context.Context, f *feed) error {
 // unplaced looks for pending records that no query of a listener matches.
 func (s *sweeper) unplaced(ctx context.Context) error {
 	o := s.outbox
-	all, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanUnordered})
+	all, err := o.store.Count(ctx, o.scan(ScanUnordered))
 	if err != nil {
 		return err
 	}
-	visible, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanStrays, Lanes: o.spec.Lanes()})
+	visible, err := o.store.Count(ctx, o.strayScans()[0])
 	if err != nil {
 		return err
 	}
 	for _, f := range o.feeds {
-		n, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanLane, Lane: f.lane})
+		n, err := o.store.Count(ctx, o.laneScan(f))
 		if err != nil {
 			return err
 		}
@@ -127,7 +151,8 @@ func (s *sweeper) unplaced(ctx context.Context) error {
 		s.pendings = ""
 		return nil
 	}
-	scan := Scan{Outbox: o.spec.Name, Kind: ScanUnordered, AfterID: s.pendings, Limit: sweepPage}
+	scan := o.scan(ScanUnordered)
+	scan.AfterID, scan.Limit = s.pendings, sweepPage
 	return s.search(ctx, scan, foundUnplaced, &s.pendings, sweepPages, func(fields map[string]any) bool {
 		lane, _ := fields[contracts.FieldLane].(string)
 		_, placed := fields[contracts.FieldCreatedAt]
@@ -138,6 +163,30 @@ func (s *sweeper) unplaced(ctx context.Context) error {
 // canaries is the number of canaries that stand among o's pending documents.
 func canaries(o *outbox) int64 { return int64(len(o.feeds) + 1) }
 
+// retrying looks for records in backoff that are not in memory. No listener tells
+// of them: those that the relay has put there never leave memory, and those of
+// the owner before are read first.
+func (s *sweeper) retrying(ctx context.Context) error {
+	o := s.outbox
+	scan := o.scan(ScanRetrying)
+	all, err := o.store.Count(ctx, scan)
+	if err != nil || all == 0 {
+		return err
+	}
+	found := 0
+	scan.Limit = sweepPage
+	err = o.pageByID(ctx, scan, func(d Doc) {
+		if d.ReadTime.Sub(d.UpdateTime) >= o.tuning.SweepAge && o.takeRetrying(d) {
+			found++
+		}
+	})
+	if found > 0 {
+		o.metrics.swept.WithLabelValues(o.spec.Name, foundRetrying).Add(float64(found))
+		o.log.Warn("sweep found records in backoff that nobody waits for", zap.Int("records", found))
+	}
+	return err
+}
+
 // statusless looks for documents without any status.
 func (s *sweeper) statusless(ctx context.Context) error {
 	if s.rest > 0 {
@@ -146,11 +195,11 @@ func (s *sweeper) statusless(ctx context.Context) error {
 	}
 	o := s.outbox
 	for range 2 { // twice: documents that expire between the counts look the same
-		all, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanEverything})
+		all, err := o.store.Count(ctx, o.whole(ScanEverything))
 		if err != nil {
 			return err
 		}
-		with, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanWithStatus})
+		with, err := o.store.Count(ctx, o.whole(ScanWithStatus))
 		if err != nil {
 			return err
 		}
@@ -160,7 +209,8 @@ func (s *sweeper) statusless(ctx context.Context) error {
 		}
 	}
 	var from string
-	scan := Scan{Outbox: o.spec.Name, Kind: ScanEverything, Limit: sweepPage}
+	scan := o.whole(ScanEverything)
+	scan.Limit = sweepPage
 	return s.search(ctx, scan, foundStatus, &from, -1, func(fields map[string]any) bool {
 		_, has := fields[contracts.FieldStatus]
 		return !has
@@ -177,7 +227,7 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, next *str
 		}
 		var hits []Doc
 		for _, d := range page {
-			if !isCanary(d.ID) && match(d.Fields()) {
+			if !isCanary(d) && match(d.Fields()) {
 				hits = append(hits, d)
 			}
 		}

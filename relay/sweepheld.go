@@ -26,14 +26,17 @@ func (s *sweeper) orphans(ctx context.Context) error {
 		s.heldRest--
 		return nil
 	}
-	all, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanHeld})
+	held := o.scan(ScanHeld)
+	all, err := o.store.Count(ctx, held)
 	if err != nil || all == 0 {
 		return err
 	}
 	frozen := o.freezes.list()
 	s.heldRest = len(frozen) / frozenPerSweep
 	for _, aggregateID := range frozen {
-		n, err := o.store.Count(ctx, Scan{Outbox: o.spec.Name, Kind: ScanHeld, Aggregate: aggregateID})
+		its := held
+		its.Aggregate = aggregateID
+		n, err := o.store.Count(ctx, its)
 		if err != nil {
 			return err
 		}
@@ -43,8 +46,8 @@ func (s *sweeper) orphans(ctx context.Context) error {
 		return nil
 	}
 	byAggregate, found := make(map[string][]Doc), 0
-	scan := Scan{Outbox: o.spec.Name, Kind: ScanHeld, Limit: sweepPage}
-	err = o.pageByID(ctx, scan, func(d Doc) {
+	held.Limit = sweepPage
+	err = o.pageByID(ctx, held, func(d Doc) {
 		aggregateID, _ := d.Fields()[contracts.FieldAggregateID].(string)
 		if found < sweepPages*sweepPage && !slices.Contains(frozen, aggregateID) {
 			found++

@@ -111,7 +111,8 @@ func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err e
 // those that no feed brings.
 func (o *outbox) pendingOf(ctx context.Context, aggregateID string) (oldest map[*feed]Position, strays []Doc, err error) {
 	oldest = make(map[*feed]Position)
-	scan := Scan{Outbox: o.spec.Name, Kind: ScanAggregate, Aggregate: aggregateID, Limit: sweepPage}
+	scan := o.scan(ScanAggregate)
+	scan.Aggregate, scan.Limit = aggregateID, sweepPage
 	err = o.pageByID(ctx, scan, func(d Doc) {
 		lane, _ := d.Fields()[contracts.FieldLane].(string)
 		f := o.feedFor(contracts.Lane(lane))

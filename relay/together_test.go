@@ -32,16 +32,18 @@ func (f *fixture) withSiblings() {
 		alerts.Close(ctx)
 	})
 	cfg := dlq.SiblingConfig{Log: f.log, PauseMin: 20 * time.Millisecond, PauseMax: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond}
-	f.join = func(r *relay.Relay) {
-		replayer, err := dlq.NewReplayer(f.queue, r, cfg)
+	f.join = func(r *relay.Relay, queue *dlq.Queue) {
+		cfg := cfg
+		cfg.Leads = r.Leads
+		replayer, err := dlq.NewReplayer(queue, r, cfg)
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		review, err := dlq.NewReview(f.queue, r, cfg)
+		review, err := dlq.NewReview(queue, r, cfg)
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		freezer, err := dlq.NewFreezer(f.queue, r, alerts, cfg)
+		freezer, err := dlq.NewFreezer(queue, r, alerts, cfg)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -64,10 +66,10 @@ func TestDeadLettersComeBackOnGoogle(t *testing.T) { comeBack(t, onGoogle(t)) }
 func comeBack(t *testing.T, c *cloud) {
 	f := setup(t, c)
 	f.retries(3, time.Millisecond)
-	f.catalog.Replay.Delays = []time.Duration{50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}
-	safe := f.record("wsOutbox", "TaskCompleted", "task", 1)         // SAFE_AUTO
-	review := f.record("schedOutbox", "ScheduleProposed", "plan", 1) // REVIEW_REQUIRED
-	roles := f.series("accOutbox", "RoleChanged", account, 1, 6)     // SECURITY_BLOCK
+	f.catalog.Replay.Delays = slices.Repeat([]time.Duration{50 * time.Millisecond}, 10_000) // until it is mended
+	safe := f.record("wsOutbox", "TaskCompleted", "task", 1)                                // SAFE_AUTO
+	review := f.record("schedOutbox", "ScheduleProposed", "plan", 1)                        // REVIEW_REQUIRED
+	roles := f.series("accOutbox", "RoleChanged", account, 1, 6)                            // SECURITY_BLOCK
 	tasks := f.series("wsOutbox", "TaskCompleted", account, 1, 10)
 	var mended atomic.Bool
 	f.script(func(_ context.Context, _ string, r *contracts.Record) error {
@@ -104,7 +106,7 @@ func comeBack(t *testing.T, c *cloud) {
 			t.Errorf("the dead letter of %s is %s after %d replays", r.EventType, item.State, item.Replays)
 		}
 	}
-	if _, err := f.queue.Release(t.Context(), account, guard, "mended"); err != nil {
+	if _, err := f.queue.Release(t.Context(), account, dlq.Release{Actor: guard, Reason: "mended"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := f.delivered(slices.Concat(dead[:2], roles, tasks)), (judgement{}); got != want {

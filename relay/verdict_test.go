@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
 )
@@ -43,12 +44,7 @@ func newTestRelay(t testing.TB) (*Relay, *contracts.Catalog) {
 // testEntry is a ScheduleAssigned record in memory, for NOTIF_ROUTER and FUNNEL.
 func testEntry(t testing.TB, r *Relay, attempts int) *entry {
 	t.Helper()
-	var o *outbox
-	for _, each := range r.outboxes {
-		if each.spec.Name == "schedOutbox" {
-			o = each
-		}
-	}
+	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
 	route := o.spec.Route("ScheduleAssigned")
 	e := &entry{
 		outbox: o, feed: o.feeds[0], route: route, lane: route.Lane, tier: route.Tier,
@@ -123,5 +119,86 @@ func TestDeliverHonoursAWaitFromBefore(t *testing.T) {
 	want := []lanes.Verdict{{Action: lanes.Retry, At: e.wait}, {Action: lanes.Again}}
 	if diff := cmp.Diff(want, verdicts); diff != "" {
 		t.Errorf("verdicts (want -, got +):\n%s", diff)
+	}
+}
+
+// Before a new owner has looked at what is in backoff behind each first page,
+// every run waits: TestLateRetryMarkOfTheOwnerBefore shows what for, where the
+// machine is slow enough.
+func TestDeliverWaitsForTheBeginning(t *testing.T) {
+	r, _ := newTestRelay(t)
+	e := testEntry(t, r, 0)
+	e.outbox.begun = newBeginning(1, true, time.Time{}, 0)
+	verdicts := r.deliver(t.Context(), []*lanes.Task{{Work: e}, {Work: e}})
+	if v := verdicts[0]; v.Action != lanes.Retry || v.On != e.outbox.beginLabel() || verdicts[1].Action != lanes.Again {
+		t.Errorf("got %+v, want the run to wait for the beginning", verdicts)
+	}
+}
+
+// What an older record of a run waits for at a target, later ones wait for too.
+func TestLaterRecordsOfARunWaitForTheTargetsOfOlderOnes(t *testing.T) {
+	var withheld []string
+	open, gated := withhold([]string{"A"}, []string{"B"}, &withheld)
+	if want := []string{"A"}; !cmp.Equal(open, want) || !cmp.Equal(gated, []string{"B"}) {
+		t.Errorf("the older goes to %v and waits for %v, want to %v and for B", open, gated, want)
+	}
+	open, gated = withhold([]string{"A", "B", "C"}, nil, &withheld)
+	if want := []string{"A", "C"}; !cmp.Equal(open, want) || !cmp.Equal(gated, []string{"B"}) {
+		t.Errorf("the later goes to %v and waits for %v, want to %v and for B", open, gated, want)
+	}
+	if open, _ = withhold([]string{"B"}, nil, &withheld); len(open) > 0 {
+		t.Errorf("the last goes to %v, want to none", open)
+	}
+}
+
+// A run is delivered that way also where no gate stands before the later one: a
+// stray has none.
+func TestARunWithholdsWhatItsOlderRecordsWaitFor(t *testing.T) {
+	r, _ := newTestRelay(t)
+	older := testEntry(t, r, 0)
+	stray, rec := *older, *older.rec
+	stray.feed, stray.rec, stray.doc.ID, rec.ID = nil, &rec, "b", "b"
+	older.feed.gates[targetGate("FUNNEL")] = &gate{target: "FUNNEL", holder: &entry{task: lanes.Task{Aggregate: "another"}}}
+	var withheld []string
+	for _, e := range []*entry{older, &stray} {
+		job, _, verdict := r.begin(t.Context(), &lanes.Task{Work: e}, &withheld)
+		if job == nil || !cmp.Equal(job.Targets, []string{"NOTIF_ROUTER"}) {
+			t.Errorf("record %s goes out as %+v, %v, want to NOTIF_ROUTER alone", e.doc.ID, job, verdict)
+		}
+	}
+}
+
+// never is the grant of a lease that lapsed.
+type never struct{}
+
+func (never) Valid() bool { return false }
+
+// Without the lease of its outbox a replay begins no more than a record does.
+func TestNothingBeginsWithoutTheLease(t *testing.T) {
+	r, _ := newTestRelay(t)
+	e := testEntry(t, r, 0)
+	e.outbox.grant = never{}
+	r.shares.add(e.outbox)
+	p := &replay{
+		item: &dlq.Item{ID: "a"}, rec: e.rec, share: e.outbox.share, lane: e.lane, targets: []string{"FUNNEL"}, done: make(chan struct{}),
+	}
+	for _, work := range []any{e, p} {
+		var withheld []string
+		if job, _, verdict := r.begin(t.Context(), &lanes.Task{Work: work}, &withheld); job != nil || verdict.Action != lanes.Retry {
+			t.Errorf("%T: goes out as %+v, %v, want it to wait", work, job, verdict)
+		}
+	}
+}
+
+// While a dead letter that freezes the aggregate is on its way, its records wait
+// in their lane, until it is known what became of that.
+func TestRecordsWaitForAFreezeThatIsOnItsWay(t *testing.T) {
+	r, _ := newTestRelay(t)
+	e := testEntry(t, r, 0)
+	e.rec.AggregateID = "a-1"
+	e.outbox.stand("a-1", standDying)
+	verdicts := r.deliver(t.Context(), []*lanes.Task{{Work: e}})
+	if v := verdicts[0]; v.Action != lanes.Retry || v.On != freezeLabel("a-1") {
+		t.Errorf("got %+v, want it to wait for the freeze", v)
 	}
 }

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -85,7 +86,11 @@ func (st *settlement) cutDown() bool {
 	case settleDelivered:
 		// Without its times; then the document goes, as its delivery is done, if
 		// it is its size that stands in the way.
-		return st.slim == 1 || st.slim == 2 && len(st.entry.data) > sizeable
+		if st.slim > 1 && len(st.entry.data) <= sizeable {
+			st.slim = 1
+			return false
+		}
+		return st.slim <= 2
 	case settleDead:
 		// Without the record's payload, then without most of its copy, then
 		// without the list in the freeze, then without the freeze at all: whatever
@@ -107,6 +112,14 @@ func errorList(errs []contracts.AttemptError) []any {
 		out[i] = dlq.ErrorFields(e)
 	}
 	return out
+}
+
+// atLeast keeps the attempts that a document tells of: those of an owner before,
+// whose marks came late, count too.
+func (st *settlement) atLeast(d Doc) {
+	if counted, _ := d.Fields()[contracts.FieldAttempts].(int64); st.kind == settleRetry {
+		st.attempts = max(st.attempts, int(min(counted, math.MaxInt32)))
+	}
 }
 
 // retrySettlement says that e failed and is tried again at next.

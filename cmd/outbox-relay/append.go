@@ -54,6 +54,7 @@ func (c *appendCmd) Validate() error {
 type appendable struct {
 	outbox, id string
 	fields     map[string]any
+	size       int // about that of its document, in bytes; 0: small
 }
 
 // Run appends the records.
@@ -123,7 +124,7 @@ func (c *appendCmd) samples(catalog *contracts.Catalog) []appendable {
 	for i := range out {
 		aggregate := fmt.Sprintf("%s-%016x-%d", outbox.Name, seed, i%c.Aggregates)
 		rec := catalog.Sample(r, outbox, aggregate, int64(1+i/c.Aggregates), now)
-		out[i] = appendable{outbox.Name, rec.ID, rec.ProducerFields()}
+		out[i] = appendable{outbox: outbox.Name, id: rec.ID, fields: rec.ProducerFields()}
 	}
 	return out
 }

@@ -131,6 +131,27 @@ func TestAppendLines(t *testing.T) {
 	}
 }
 
+// More than Firestore takes in one commit goes in several.
+func TestAppendLargeRecords(t *testing.T) {
+	cloud := startCloud(t)
+	client := cloud.at.mustDialFirestore(t)
+	const records = 16
+	var lines strings.Builder
+	for i := range records {
+		lines.WriteString(line(t, i+1, func(f map[string]any) {
+			f["outbox"], f["eventType"], f["lane"] = "wsOutbox", "WorkspaceRenamed", "STANDARD_LANE"
+			f["payload"] = map[string]any{"text": strings.Repeat("x", 900<<10)}
+		}) + "\n")
+	}
+	got := runProgram(t, cloud.env, lines.String(), "append", "-")
+	if want := fmt.Sprintf("appended %d records, 0 were there already\n", records); got.code != exitOK || got.stdout != want {
+		t.Fatalf("append: %+v", got)
+	}
+	if got := len(documents(t, client, "wsOutbox")); got != records {
+		t.Errorf("%d documents, want %d", got, records)
+	}
+}
+
 func TestAppendRefusesBadLines(t *testing.T) {
 	lines := strings.Join([]string{
 		line(t, 1, sound),
@@ -177,6 +198,55 @@ func TestAppendRefusesBadLines(t *testing.T) {
 				t.Errorf("%d documents, want %d", len(docs), tc.wantDocs)
 			}
 		})
+	}
+}
+
+// shardedFile is a catalog file in which accOutbox has four shards.
+func shardedFile(t *testing.T) string {
+	t.Helper()
+	catalog := testCatalog(t)
+	catalog.Outbox("accOutbox").Shards = 4
+	file, err := os.Create(filepath.Join(t.TempDir(), "catalog.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := catalog.Print(file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Name()
+}
+
+func TestAppendToShards(t *testing.T) {
+	cloud, catalog := startCloud(t), shardedFile(t)
+	client := cloud.at.mustDialFirestore(t)
+	got := runProgram(t, cloud.env, "", "append", "--catalog", catalog, "--outbox", "accOutbox", "--samples", "40", "--aggregates", "20")
+	if got.stdout != "appended 40 records, 0 were there already\n" {
+		t.Fatalf("append: %+v", got)
+	}
+	for id, fields := range documents(t, client, "accOutbox") {
+		aggregateID, _ := fields["aggregateId"].(string)
+		if want := int64(contracts.ShardOf(aggregateID, 4)); fields["shard"] != want {
+			t.Errorf("sample %s has shard %v, want %d", id, fields["shard"], want)
+		}
+	}
+	lines := strings.Join([]string{
+		line(t, 1, func(f map[string]any) { f["shard"] = contracts.ShardOf("acc-1", 4) }),
+		line(t, 2, sound),
+		line(t, 3, func(f map[string]any) { f["shard"] = 4 }),
+		line(t, 4, func(f map[string]any) { f["shard"] = "1" }),
+	}, "\n")
+	got = runProgram(t, cloud.env, lines, "append", "--catalog", catalog, "--outbox", "accOutbox", "--skip-bad", "-")
+	if got.code != exitRefused || got.stdout != "appended 1 records, 0 were there already\n" {
+		t.Errorf("append: %+v", got)
+	}
+	for _, want := range []string{
+		"standard input:2: shard is missing, want an integer from 0 to 3", "fnv1a32(aggregateId) % 4",
+		"standard input:3: shard is 4, want", "standard input:4: shard is a string, want",
+	} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("%q is not in stderr:\n%s", want, got.stderr)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func readRecord(line []byte, outbox string, catalog *contracts.Catalog) (appenda
 	if err := faults.Err(); err != nil {
 		return appendable{}, err
 	}
-	return appendable{outbox, contracts.DocumentID(rec.IdempotencyKey), fields}, nil
+	return appendable{outbox, contracts.DocumentID(rec.IdempotencyKey), fields, len(line)}, nil
 }
 
 // fill sets a field that is not there.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
@@ -15,11 +14,17 @@ import (
 // the same createdAt; large transactions cost latency.
 const appendAtOnce = 100
 
+// appendBytes bounds a transaction of several records, well under gRPC's 4 MiB,
+// which Google's emulator takes, and Firestore's 10.
+const appendBytes = 3 << 20
+
 // writeRecords creates the documents of records, in their order. A document
 // that exists already is left as it is and counted as repeated. On an error the
 // counts say how far it came.
 func writeRecords(ctx context.Context, client *firestore.Client, records []appendable) (written, repeated int, err error) {
-	for chunk := range slices.Chunk(records, appendAtOnce) {
+	for len(records) > 0 {
+		chunk := records[:fitting(records)]
+		records = records[len(chunk):]
 		err := createAll(ctx, client, chunk)
 		if err == nil {
 			written += len(chunk)
@@ -41,6 +46,16 @@ func writeRecords(ctx context.Context, client *firestore.Client, records []appen
 		}
 	}
 	return written, repeated, nil
+}
+
+// fitting returns how many of the records fit into a transaction: one at least.
+func fitting(records []appendable) (n int) {
+	for bytes := 0; n < min(len(records), appendAtOnce); n++ {
+		if bytes += records[n].size; bytes > appendBytes {
+			break
+		}
+	}
+	return max(n, 1)
 }
 
 func createAll(ctx context.Context, client *firestore.Client, records []appendable) error {

@@ -2,57 +2,38 @@ package main
 
 import (
 	"context"
-	"net"
 	"sync"
 	"testing"
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/brokerproxy"
 )
 
 // brokerProxy stands between a service and its Pub/Sub, whichever that is, and
 // refuses messages of chosen aggregates.
 type brokerProxy struct {
-	pb.UnimplementedPublisherServer
-	broker pb.PublisherClient
-	addr   string
+	addr string
 
 	mu      sync.Mutex
 	refused map[string]bool          // aggregates
 	all     bool                     // every aggregate is refused
 	hung    map[string]chan struct{} // aggregates whose messages wait until it is closed
+	seen    map[string]int           // messages of each aggregate
 }
 
 func startBrokerProxy(t *testing.T, broker string) *brokerProxy {
 	t.Helper()
-	conn, err := grpc.NewClient(broker, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	p := &brokerProxy{refused: map[string]bool{}, hung: map[string]chan struct{}{}, seen: map[string]int{}}
+	proxy, err := brokerproxy.Start(broker, p.publish)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &brokerProxy{broker: pb.NewPublisherClient(conn), addr: lis.Addr().String(), refused: map[string]bool{}, hung: map[string]chan struct{}{}}
-	server := grpc.NewServer()
-	pb.RegisterPublisherServer(server, p)
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(lis)
-	}()
-	t.Cleanup(func() {
-		server.Stop()
-		<-served
-		_ = conn.Close()
-	})
+	p.addr = proxy.Addr
+	t.Cleanup(func() { _ = proxy.Close() })
 	return p
 }
 
@@ -91,6 +72,21 @@ func (p *brokerProxy) gate(req *pb.PublishRequest) <-chan struct{} {
 	return nil
 }
 
+// met is how many messages of an aggregate came to it, whatever became of them.
+func (p *brokerProxy) met(aggregate string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen[aggregate]
+}
+
+func (p *brokerProxy) meet(req *pb.PublishRequest) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range req.Messages {
+		p.seen[m.Attributes[contracts.AttrAggregateID]]++
+	}
+}
+
 // refuseAll is refuse for every aggregate.
 func (p *brokerProxy) refuseAll() {
 	p.mu.Lock()
@@ -123,13 +119,8 @@ func (p *brokerProxy) refuses(req *pb.PublishRequest) bool {
 	return false
 }
 
-// onward carries the caller's metadata on: the routing header is among it.
-func onward(ctx context.Context) context.Context {
-	md, _ := metadata.FromIncomingContext(ctx)
-	return metadata.NewOutgoingContext(ctx, md)
-}
-
-func (p *brokerProxy) Publish(ctx context.Context, req *pb.PublishRequest) (*pb.PublishResponse, error) {
+func (p *brokerProxy) publish(ctx context.Context, req *pb.PublishRequest, next brokerproxy.Publish) (*pb.PublishResponse, error) {
+	p.meet(req)
 	if p.refuses(req) {
 		return nil, status.Error(codes.Internal, "the test refuses this aggregate")
 	}
@@ -140,21 +131,5 @@ func (p *brokerProxy) Publish(ctx context.Context, req *pb.PublishRequest) (*pb.
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
 	}
-	return p.broker.Publish(onward(ctx), req)
-}
-
-func (p *brokerProxy) CreateTopic(ctx context.Context, req *pb.Topic) (*pb.Topic, error) {
-	return p.broker.CreateTopic(onward(ctx), req)
-}
-
-func (p *brokerProxy) GetTopic(ctx context.Context, req *pb.GetTopicRequest) (*pb.Topic, error) {
-	return p.broker.GetTopic(onward(ctx), req)
-}
-
-func (p *brokerProxy) ListTopics(ctx context.Context, req *pb.ListTopicsRequest) (*pb.ListTopicsResponse, error) {
-	return p.broker.ListTopics(onward(ctx), req)
-}
-
-func (p *brokerProxy) DeleteTopic(ctx context.Context, req *pb.DeleteTopicRequest) (*emptypb.Empty, error) {
-	return p.broker.DeleteTopic(onward(ctx), req)
+	return next(ctx, req)
 }

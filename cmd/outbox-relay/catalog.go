@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"outboxrelay/contracts"
@@ -28,8 +27,11 @@ func loadCatalog(file string) (*contracts.Catalog, error) {
 type catalogCmd struct {
 	Validate catalogValidateCmd `cmd:"" help:"Check a catalog: every fault with its line, and warnings."`
 	Print    catalogPrintCmd    `cmd:"" help:"Print the catalog with all defaults filled in."`
-	Topics   catalogTopicsCmd   `cmd:"" help:"Print the Pub/Sub topics that the catalog needs, one a line."`
-	Indexes  catalogIndexesCmd  `cmd:"" help:"Print the Firestore indexes and TTL policies that the relay's queries need, as firestore.indexes.json."`
+
+	Topics       catalogTopicsCmd       `cmd:"" help:"Print the Pub/Sub topics that the catalog needs, and what their subscriptions need."`
+	Indexes      catalogIndexesCmd      `cmd:"" help:"Print the Firestore indexes, exemptions and TTL policies that the service needs, as firestore.indexes.json."`
+	Permissions  catalogPermissionsCmd  `cmd:"" help:"Print the IAM permissions that the service needs, each with the call that needs it."`
+	Requirements catalogRequirementsCmd `cmd:"" help:"Print all of these as one JSON document, as deploy/terraform reads it."`
 }
 
 type catalogValidateCmd struct {
@@ -66,37 +68,4 @@ func (c *catalogPrintCmd) Run(_ context.Context, p process) error {
 		return err
 	}
 	return catalog.Print(p.stdout)
-}
-
-type catalogTopicsCmd struct {
-	catalogFlags
-	standInFlags
-}
-
-func (c *catalogTopicsCmd) Run(_ context.Context, p process) error {
-	catalog, err := c.load()
-	if err != nil {
-		return err
-	}
-	if catalog, err = c.apply(catalog); err != nil {
-		return err
-	}
-	for _, topic := range catalog.Topics() {
-		if _, err := fmt.Fprintln(p.stdout, topic); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type catalogIndexesCmd struct{ catalogFlags }
-
-func (c *catalogIndexesCmd) Run(_ context.Context, p process) error {
-	catalog, err := c.load()
-	if err != nil {
-		return err
-	}
-	enc := json.NewEncoder(p.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(indexesOf(catalog))
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +47,6 @@ func TestCatalogTopics(t *testing.T) {
 	want := `domain-errors
 domain-metrics
 ier-audit-collector
-ier-claims-handler
 ier-funnel-critical
 ier-funnel-standard
 ier-notif-router
@@ -56,5 +57,70 @@ token-refresh-signal
 `
 	if diff := cmp.Diff(result{stdout: want}, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("topics (-want +got):\n%s", diff)
+	}
+}
+
+// TestCatalogPrintsTheDeployedFiles: the commands print what stands in deploy.
+func TestCatalogPrintsTheDeployedFiles(t *testing.T) {
+	for command, file := range map[string]string{
+		"indexes":      "../../deploy/firestore/firestore.indexes.json",
+		"requirements": "../../deploy/terraform/requirements.json",
+	} {
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := runProgram(t, nil, "", "catalog", command)
+		if diff := cmp.Diff(result{stdout: string(want)}, got, cmp.AllowUnexported(result{})); diff != "" {
+			t.Errorf("catalog %s is not %s (-want +got):\n%s", command, file, diff)
+		}
+	}
+}
+
+func TestCatalogTopicsWithSubscriptions(t *testing.T) {
+	printed := runProgram(t, nil, "", "catalog", "topics", "--json", "--stand-in", "CLAIMS_HANDLER=ier-claims-handler")
+	type topic struct {
+		Name         string
+		Subscription map[string]any
+	}
+	var topics []topic
+	if err := json.Unmarshal([]byte(printed.stdout), &topics); err != nil || printed.code != exitOK {
+		t.Fatalf("%v: %+v", err, printed)
+	}
+	n := slices.IndexFunc(topics, func(t topic) bool { return t.Name == "ier-claims-handler" })
+	if n < 0 {
+		t.Fatalf("the stand-in's topic is not among %v", topics)
+	}
+	want := map[string]any{
+		"name": "ier-claims-handler-consumer", "ordered": true, "ackDeadline": "60s", "retainFor": "604800s", "minBackoff": "1s", "maxBackoff": "600s",
+		"deadLetterTopic": "ier-claims-handler-dead-letters",
+		"deadLetterReader": map[string]any{
+			"name": "ier-claims-handler-dead-letters-reader", "ordered": true, "ackDeadline": "60s", "retainFor": "2678400s",
+		},
+		"maxDeliveryAttempts": 20.0, "exactlyOnce": false,
+	}
+	if diff := cmp.Diff(want, topics[n].Subscription); diff != "" {
+		t.Errorf("subscription (-want +got):\n%s", diff)
+	}
+	commands := runProgram(t, nil, "", "catalog", "topics", "--gcloud")
+	if commands.code != exitOK || !strings.Contains(commands.stdout, "gcloud pubsub topics create ier-funnel-standard\n") {
+		t.Errorf("commands: %+v", commands)
+	}
+	if both := runProgram(t, nil, "", "catalog", "topics", "--gcloud", "--json"); both.code != exitUsage {
+		t.Errorf("both forms: %+v, want exit code %d", both, exitUsage)
+	}
+}
+
+func TestCatalogPermissions(t *testing.T) {
+	table := runProgram(t, nil, "", "catalog", "permissions")
+	for _, want := range []string{"datastore.entities.delete", "Commit delete: ", "--ensure-topics", "targets of kind handler", "always"} {
+		if !strings.Contains(table.stdout, want) {
+			t.Errorf("the table lacks %q:\n%s", want, table.stdout)
+		}
+	}
+	printed := runProgram(t, nil, "", "catalog", "permissions", "--json", "--stand-in", "CLAIMS_HANDLER=ier-claims-handler")
+	var got []struct{ Name, When string }
+	if err := json.Unmarshal([]byte(printed.stdout), &got); err != nil || len(got) != 8 {
+		t.Errorf("%d permissions without the handler of claims, want 8 (%v)", len(got), err)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"runtime/debug"
-	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -21,19 +19,24 @@ type command interface {
 type cli struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
-	Local   localCmd   `cmd:"" help:"Run everything on this machine: embedded Firestore and Pub/Sub, sample producers and consumers, the relay."`
+	Local   localCmd   `cmd:"" help:"Run everything on this machine: embedded Firestore, Pub/Sub and Auth, sample producers, consumers and apps, the relay."`
 	Serve   serveCmd   `cmd:"" help:"Run the service."`
-	Cloud   cloudCmd   `cmd:"" help:"Run only the embedded Firestore and Pub/Sub, as a process of their own."`
+	Cloud   cloudCmd   `cmd:"" help:"Run only the embedded Firestore, Pub/Sub and Auth, as a process of their own."`
+	Doctor  doctorCmd  `cmd:"" help:"Look at what a deployment needs, before it and after, and say what mends it."`
+	Cost    costCmd    `cmd:"" help:"Say what a rate of records costs on Google Cloud, and what it needs."`
 	Catalog catalogCmd `cmd:"" help:"Check the catalog, or print what it asks of a deployment."`
 	Append  appendCmd  `cmd:"" help:"Append sample or given records to an outbox."`
 	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"Look at dead letters and decide about them, over the admin API of a service."`
+	Restore restoreCmd `cmd:"" help:"Settle what came back into Firestore with an export, so that nothing of it is delivered again."`
+	Lanes   lanesCmd   `cmd:"" help:"Look at the lanes, pause and resume them, over the admin API of a service."`
+	Build   versionCmd `cmd:"" name:"version" help:"Print the version: what this binary was built from."`
 }
 
-const about = `Watches Firestore outboxes and delivers their records, by lane, to their targets on Pub/Sub.
+const about = `Watches Firestore outboxes and delivers their records, by lane, to their targets: on Pub/Sub, and the handler that sets Firebase custom claims.
 
 Exit codes: 0 done; 1 failed; 2 flags, environment or catalog are wrong;
 3 append refused a record; 4 local lost a record or delivered one out of order;
-5 to 8 are those of dlq, see its help.`
+5 to 8 are those of dlq, lanes and restore, 9 is doctor's, see their help.`
 
 // parse reads the command line into a command that is ready to run. Both
 // results are nil after --help or --version, which have been answered then.
@@ -115,20 +118,4 @@ func describe(value *kong.Value) string {
 		return value.Help
 	}
 	return fmt.Sprintf("%s [$%s]", value.Help, value.Flag.Envs[0])
-}
-
-// version is the module version that the binary was built from, with the
-// revision of its source where the build recorded one.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "outbox-relay (unknown)"
-	}
-	parts := []string{"outbox-relay", info.Main.Version}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			parts = append(parts, s.Value)
-		}
-	}
-	return strings.Join(append(parts, info.GoVersion), " ")
 }

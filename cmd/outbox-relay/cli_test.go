@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/relay"
+	"outboxrelay/relay/lease"
 )
 
 func TestParseServe(t *testing.T) {
-	standIn := standInFlags{StandIn: []string{"CLAIMS_HANDLER=ier-claims-handler"}}
 	tuning := relay.DefaultTuning()
 	defaults := tuningFlags{
 		CanaryInterval: tuning.CanaryInterval, SilenceBound: tuning.SilenceBound, SweepInterval: tuning.SweepInterval,
@@ -20,7 +20,8 @@ func TestParseServe(t *testing.T) {
 	}
 	base := func(change func(*serveCmd)) *serveCmd {
 		c := &serveCmd{
-			Host: "0.0.0.0", Port: 8080, projectFlags: projectFlags{Database: "(default)"}, standInFlags: standIn,
+			Host: "0.0.0.0", Port: 8080, projectFlags: projectFlags{Database: "(default)"},
+			leaseFlags:  leaseFlags{LeaseTerm: lease.DefaultTerm},
 			tuningFlags: defaults, logFlags: logFlags{LogLevel: "info", LogFormat: "json"},
 		}
 		change(c)
@@ -36,14 +37,16 @@ func TestParseServe(t *testing.T) {
 		{"from the environment", nil, map[string]string{
 			"HOST": "127.0.0.1", "PORT": "9", "GOOGLE_CLOUD_PROJECT": "p", "CATALOG": "c.yaml", "ENSURE_TOPICS": "true",
 			"LOG_LEVEL": "debug", "LOG_FORMAT": "console", "CANARY_INTERVAL": "1s", "STOP_BUDGET": "3s", "FIRESTORE_DATABASE": "d",
+			envLeaseTerm: "5s", "INSTANCE": "relay-a",
 		}, base(func(c *serveCmd) {
 			c.Host, c.Port, c.Project, c.Database, c.Catalog, c.EnsureTopics = "127.0.0.1", 9, "p", "d", "c.yaml", true
 			c.LogLevel, c.LogFormat, c.CanaryInterval, c.StopBudget = "debug", "console", time.Second, 3*time.Second
+			c.LeaseTerm, c.Instance = 5*time.Second, "relay-a"
 		})},
 		{"a flag wins over the environment", []string{"--port", "1"}, map[string]string{"PORT": "2"}, base(func(c *serveCmd) { c.Port = 1 })},
 		{"an empty variable is not set", nil, map[string]string{"PORT": ""}, base(func(*serveCmd) {})},
 		{"stand-ins", []string{"--stand-in", "A=a,B=b"}, nil, base(func(c *serveCmd) { c.StandIn = []string{"A=a", "B=b"} })},
-		{"no stand-in", []string{"--stand-in="}, nil, base(func(c *serveCmd) { c.StandIn = []string{} })},
+		{"stand-ins from the environment", nil, map[string]string{"STAND_IN": "A=a"}, base(func(c *serveCmd) { c.StandIn = []string{"A=a"} })},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -96,8 +99,9 @@ func TestUsageErrors(t *testing.T) {
 		{"a port that is no number", []string{"serve"}, map[string]string{"PORT": "http"}, "http"},
 		{"an unknown log level", []string{"serve", "--log-level", "loud"}, nil, "--log-level"},
 		{"an interval of zero", []string{"serve", "--sweep-interval", "0s"}, nil, "--sweep-interval is 0s"},
+		{"a lease that is too short", []string{"serve", "--lease-term", "999ms"}, nil, "--lease-term is 999ms"},
 		{"a malformed stand-in", []string{"serve", "--stand-in", "A"}, nil, "want TARGET=TOPIC"},
-		{"a handler without a stand-in", []string{"serve", "--stand-in="}, project, "target CLAIMS_HANDLER is a handler, and none is registered"},
+		{"a stand-in for nothing", []string{"serve", "--stand-in", "NOBODY=ier-nobody"}, project, "stand in for target NOBODY"},
 		{"a catalog that is not there", []string{"serve", "--catalog", "/nonexistent.yaml"}, project, "load catalog"},
 		{"an admin address on the network", []string{"cloud", "--admin", "0.0.0.0:1"}, nil, "loopback"},
 		{"an admin address without a port", []string{"cloud", "--admin", "127.0.0.1"}, nil, "want HOST:PORT"},

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
 
+	"outboxrelay/contracts"
+	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local"
+	"outboxrelay/deploy/requirements"
 )
 
 // cloudCmd runs the embedded cloud alone, so that a relay beside it can be
@@ -18,8 +22,10 @@ import (
 type cloudCmd struct {
 	Firestore string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where Firestore listens; port 0: any free one."`
 	PubSub    string `name:"pubsub" default:"127.0.0.1:8085" placeholder:"HOST:PORT" help:"Where Pub/Sub listens; port 0: any free one."`
+	Auth      string `default:"127.0.0.1:9099" placeholder:"HOST:PORT" help:"Where Auth listens; port 0: any free one."`
 	Admin     string `placeholder:"HOST:PORT" help:"Where the fault switches and the bill are served, on loopback alone; without it nowhere."`
-	DataDir   string `type:"path" placeholder:"DIR" help:"Keeps Firestore's documents; without it they are in memory."`
+	DataDir   string `type:"path" placeholder:"DIR" help:"Keeps Firestore's documents and Auth's accounts; without it they are in memory."`
+	Indexes   string `type:"path" placeholder:"FILE" help:"firestore.indexes.json with the indexes that queries have; without it those that the catalog needs."`
 
 	Project string `env:"GOOGLE_CLOUD_PROJECT" placeholder:"ID" help:"Project in which the catalog's topics exist from the start; without it there are none."`
 	catalogFlags
@@ -29,9 +35,11 @@ type cloudCmd struct {
 
 // Help is the long text of cloud --help.
 func (c *cloudCmd) Help() string {
-	return `Prints one line for each part once it takes clients: FIRESTORE_EMULATOR_HOST=HOST:PORT, PUBSUB_EMULATOR_HOST=HOST:PORT, and ADMIN=HOST:PORT with --admin. Ends on SIGTERM or SIGINT.
+	return `Prints one line for each part once it takes clients: FIRESTORE_EMULATOR_HOST=HOST:PORT, PUBSUB_EMULATOR_HOST=HOST:PORT, FIREBASE_AUTH_EMULATOR_HOST=HOST:PORT, and ADMIN=HOST:PORT with --admin. Ends on SIGTERM or SIGINT. A client of Auth gives the project's ID as its API key.
 
-The admin address answers GET /billing, GET, POST and DELETE /firestore/faults and /pubsub/faults, GET /pubsub/counts.`
+Firestore refuses a query that lacks its index, as in production and unlike Google's emulator.
+
+The admin address answers GET /billing, GET, POST and DELETE /firestore/faults, /pubsub/faults and /auth/faults, GET /pubsub/counts and /auth/counts.`
 }
 
 // Validate names what is wrong with the flags. It keeps the admin address, which asks for no authentication, off the
@@ -61,12 +69,18 @@ func (c *cloudCmd) Run(ctx context.Context, p process) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := local.Options{Firestore: c.Firestore, PubSub: c.PubSub, DataDir: c.DataDir, Project: c.Project, Log: log}
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	declared, err := c.indexes(catalog)
+	if err != nil {
+		return err
+	}
+	opts := local.Options{
+		Firestore: c.Firestore, PubSub: c.PubSub, Auth: c.Auth, DataDir: c.DataDir, Project: c.Project, Indexes: &declared, Log: log,
+	}
 	if c.Project != "" {
-		catalog, err := c.load()
-		if err != nil {
-			return err
-		}
 		if catalog, err = c.apply(catalog); err != nil {
 			return err
 		}
@@ -85,6 +99,22 @@ func (c *cloudCmd) Run(ctx context.Context, p process) (err error) {
 		return nil
 	}
 	return c.serveAdmin(ctx, cloud.AdminHandler(), p, log)
+}
+
+// indexes are those of the file, or what the catalog needs.
+func (c *cloudCmd) indexes(catalog *contracts.Catalog) (indexes.File, error) {
+	if c.Indexes == "" {
+		return requirements.IndexesOf(catalog), nil
+	}
+	text, err := os.ReadFile(c.Indexes)
+	if err != nil {
+		return indexes.File{}, &exitError{exitUsage, fmt.Errorf("read --indexes: %w", err)}
+	}
+	f, err := indexes.Parse(text)
+	if err != nil {
+		return indexes.File{}, &exitError{exitUsage, fmt.Errorf("read --indexes %s: %w", c.Indexes, err)}
+	}
+	return f, nil
 }
 
 // adminStop is how long the admin server's last answers may take.

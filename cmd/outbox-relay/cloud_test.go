@@ -1,11 +1,13 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/firestore"
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
@@ -13,9 +15,20 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
+	"outboxrelay/deploy/requirements"
 )
 
 const testProject = "test-project"
+
+const (
+	envLeaseTerm = "LEASE_TERM"
+	// killTerm is the term of the leases where a service is killed: what it leaves
+	// behind is the next one's soon.
+	killTerm = "1s"
+	// standTerm is that where none may run out, on a machine that stalls for
+	// seconds. Nobody waits for it: who leaves gives back what it has.
+	standTerm = 30 * time.Second
+)
 
 // embedded is a cloud within the test, and the environment that leads to it.
 type embedded struct {
@@ -27,7 +40,8 @@ type embedded struct {
 func startCloud(t *testing.T) *embedded {
 	t.Helper()
 	catalog := testCatalog(t)
-	cloud, err := local.Start(local.Options{Project: testProject, Topics: catalog.Topics(), RequireIndex: indexesOf(catalog).require})
+	declared := requirements.IndexesOf(catalog)
+	cloud, err := local.Start(local.Options{Project: testProject, Topics: catalog.Topics(), Indexes: &declared})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +53,7 @@ func startCloud(t *testing.T) *embedded {
 	return &embedded{
 		Cloud: cloud,
 		env: map[string]string{
-			"GOOGLE_CLOUD_PROJECT": testProject, envFirestoreHost: cloud.FirestoreAddr, envPubSubHost: cloud.PubSubAddr,
+			"GOOGLE_CLOUD_PROJECT": testProject, envFirestoreHost: cloud.FirestoreAddr, envPubSubHost: cloud.PubSubAddr, envLeaseTerm: standTerm.String(),
 		},
 		at: place{project: testProject, database: firestore.DefaultDatabaseID, firestore: cloud.FirestoreAddr, pubsub: cloud.PubSubAddr},
 	}
@@ -64,10 +78,10 @@ func anyCloud(t *testing.T) (place, map[string]string) {
 		cloud := startCloud(t)
 		return cloud.at, cloud.env
 	}
-	return at, map[string]string{"GOOGLE_CLOUD_PROJECT": at.project, envFirestoreHost: at.firestore, envPubSubHost: at.pubsub}
+	return at, map[string]string{"GOOGLE_CLOUD_PROJECT": at.project, envFirestoreHost: at.firestore, envPubSubHost: at.pubsub, envLeaseTerm: standTerm.String()}
 }
 
-// testCatalog is the default catalog, as serve would run it.
+// testCatalog is the default catalog, with a topic for claims.
 func testCatalog(t *testing.T) *contracts.Catalog {
 	t.Helper()
 	catalog, err := loadCatalog("")
@@ -98,11 +112,13 @@ func (p place) mustDialFirestore(t *testing.T) *firestore.Client {
 func TestCloudAsAProcess(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{
-		"cloud", "--firestore", "127.0.0.1:0", "--pubsub", "127.0.0.1:0", "--admin", "127.0.0.1:0",
-		"--data-dir", dir, "--project", testProject,
+		"cloud", "--firestore", "127.0.0.1:0", "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+		"--data-dir", dir, "--project", testProject, "--stand-in", "CLAIMS_HANDLER=ier-claims-handler",
 	}
+	var users string // HOST:PORT of Auth
 	started := func() (*child, place, string) {
 		c := startChild(t, nil, args...)
+		users = c.stdout.find(t, `(?m)^FIREBASE_AUTH_EMULATOR_HOST=(\S+)$`)
 		return c, place{
 			project: testProject, database: firestore.DefaultDatabaseID,
 			firestore: c.stdout.find(t, `(?m)^FIRESTORE_EMULATOR_HOST=(\S+)$`),
@@ -114,6 +130,9 @@ func TestCloudAsAProcess(t *testing.T) {
 	if _, err := at.mustDialFirestore(t).Doc("accOutbox/a").Set(t.Context(), map[string]any{"n": 1}); err != nil {
 		t.Fatal(err)
 	}
+	if got := askAuth(t, users, "accounts", `{"localId":"alice"}`); !strings.Contains(got, "alice") {
+		t.Errorf("create a user: %s", got)
+	}
 	topics, err := at.dialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +143,7 @@ func TestCloudAsAProcess(t *testing.T) {
 			t.Errorf("topic %s: %v", topic, err)
 		}
 	}
-	for _, path := range []string{"/billing", "/pubsub/counts", "/firestore/faults"} {
+	for _, path := range []string{"/billing", "/pubsub/counts", "/firestore/faults", "/auth/counts"} {
 		resp, err := http.Get("http://" + admin + path)
 		if err != nil {
 			t.Fatal(err)
@@ -144,15 +163,40 @@ func TestCloudAsAProcess(t *testing.T) {
 	if _, err := at.mustDialFirestore(t).Doc("accOutbox/a").Get(t.Context()); err != nil {
 		t.Errorf("document after a restart: %v", err)
 	}
+	if got := askAuth(t, users, "accounts:lookup", `{"localId":["alice"]}`); !strings.Contains(got, "alice") {
+		t.Errorf("user after a restart: %s", got)
+	}
+	http.DefaultClient.CloseIdleConnections()
 	c.signal(t, syscall.SIGINT)
 	if code := c.wait(t); code != exitOK {
 		t.Errorf("exit code %d after SIGINT, want 0; stderr: %s", code, c.stderr)
 	}
 }
 
+// askAuth makes an administrator's call and returns its answer.
+func askAuth(t *testing.T, addr, method, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"http://"+addr+"/identitytoolkit.googleapis.com/v1/projects/"+testProject+"/"+method, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer owner")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(answer)
+}
+
 func TestCloudTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
-	got := runProgram(t, nil, "", "cloud", "--firestore", cloud.FirestoreAddr, "--pubsub", "127.0.0.1:0")
+	got := runProgram(t, nil, "", "cloud", "--firestore", cloud.FirestoreAddr, "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0")
 	if got.code != exitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) {
 		t.Errorf("%+v; want exit code %d and the address", got, exitFailed)
 	}

@@ -12,12 +12,14 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"outboxrelay/deploy/local"
+	ierpubsub "outboxrelay/ier/pubsub"
 )
 
 // Variables that send a Google client to an emulator.
 const (
 	envFirestoreHost = "FIRESTORE_EMULATOR_HOST"
 	envPubSubHost    = "PUBSUB_EMULATOR_HOST"
+	envAuthHost      = "FIREBASE_AUTH_EMULATOR_HOST"
 )
 
 // projectFlags name the database and the project.
@@ -26,10 +28,10 @@ type projectFlags struct {
 	Database string `env:"FIRESTORE_DATABASE" default:"(default)" help:"Firestore database."`
 }
 
-// place is where a command's Firestore and Pub/Sub are.
+// place is where a command's Firestore, Pub/Sub and Auth are.
 type place struct {
-	project, database string
-	firestore, pubsub string // HOST:PORT of emulators; "": Google's own
+	project, database       string
+	firestore, pubsub, auth string // HOST:PORT of emulators; "": Google's own
 }
 
 // place reads the emulators' addresses. A project is needed in any case.
@@ -39,7 +41,7 @@ func (f projectFlags) place(env lookup) (place, error) {
 	}
 	return place{
 		project: f.Project, database: f.Database,
-		firestore: env.get(envFirestoreHost), pubsub: env.get(envPubSubHost),
+		firestore: env.get(envFirestoreHost), pubsub: env.get(envPubSubHost), auth: env.get(envAuthHost),
 	}, nil
 }
 
@@ -51,7 +53,10 @@ var keepFirestore = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 
 
 // dialFirestore opens a client with connections of its own.
 func (p place) dialFirestore(ctx context.Context) (*firestore.Client, error) {
-	opts := []option.ClientOption{option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepFirestore))}
+	opts := []option.ClientOption{
+		option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepFirestore)),
+		option.WithGRPCDialOption(grpc.WithConnectParams(ierpubsub.ConnectParams)),
+	}
 	if p.firestore != "" {
 		opts = append(opts, local.FirestoreOptions(p.firestore)...)
 	}

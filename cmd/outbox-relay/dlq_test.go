@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -56,6 +57,13 @@ func TestDLQCommands(t *testing.T) {
 		{"authorize by an operator", "operator", []string{"authorize", blocked, "--reason", "x"}, exitNotAllowed, []string{"security"}},
 		{"freezes", "viewer", []string{"freezes"}, exitOK, []string{account, "frozen"}},
 		{"replay that fails", "operator", []string{"replay", review, "--wait", "--reason", "too early"}, exitNotAll, []string{"the replay failed: Internal: "}},
+		{"show what is covered", "security", []string{"show", blocked}, exitOK, []string{"dlq --url " + c.url + " show " + blocked + " --uncover --reason '...'"}},
+		{"uncover by an operator", "operator", []string{"show", blocked, "--uncover", "--reason", "x"}, exitNotAllowed, []string{"role security"}},
+		{"uncover without a reason", "security", []string{"show", blocked, "--uncover"}, exitUsage, []string{"--uncover needs --reason"}},
+		{"a reason for nothing", "security", []string{"show", blocked, "--reason", "x"}, exitUsage, []string{"--reason is for --uncover"}},
+		{"uncover", "security", []string{"show", blocked, "--uncover", "--reason", "a report of the owner"}, exitOK, []string{`"payload": {`, `"eventType": "RoleChanged"`}},
+		{"uncover as JSON", "security", []string{"show", blocked, "--uncover", "--json", "--reason", "once more"}, exitOK, []string{`"action": "uncover"`, `"payload": {`}},
+		{"looks are audited", "viewer", []string{"audit", "--on", blocked, "--action", "uncover"}, exitOK, []string{"a report of the owner", "once more"}},
 		{"authorize", "security", []string{"authorize", blocked, "--reason", "checked"}, exitOK, []string{"may be replayed; it is authorized now"}},
 		{"discard", "security", []string{"discard", blocked, "--reason", "made anew"}, exitOK, []string{"is given up; it is discarded now"}},
 		{"discard again", "security", []string{"discard", blocked, "--reason", "made anew"}, exitConflict, []string{"discarded"}},
@@ -302,7 +310,7 @@ func TestShellQuote(t *testing.T) {
 }
 
 func TestCleanTakesOutControlSequences(t *testing.T) {
-	if got, want := clean("a\x1b[31mb\nc\td\u202Ee"), "a\uFFFD[31mb c d\uFFFDe"; got != want {
+	if got, want := terminal.Line("a\x1b[31mb\nc\td\u202Ee"), "a\uFFFD[31mb c d\uFFFDe"; got != want {
 		t.Errorf("clean = %q, want %q", got, want)
 	}
 }

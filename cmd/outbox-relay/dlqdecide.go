@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -37,13 +38,13 @@ func (c *dlqReplayCmd) Run(ctx context.Context, p process) error {
 			return printJSON(d.stdout, answer)
 		}
 		if !d.json {
-			fmt.Fprintf(d.stdout, "replay of %s asked for", clean(c.ID))
+			fmt.Fprintf(d.stdout, "replay of %s asked for", terminal.Line(c.ID))
 			if len(decided.Item.PendingTargets) > 0 {
-				fmt.Fprintf(d.stdout, ": it goes to %s", clean(joined(decided.Item.PendingTargets)))
+				fmt.Fprintf(d.stdout, ": it goes to %s", terminal.Line(joined(decided.Item.PendingTargets)))
 			}
 			fmt.Fprintln(d.stdout)
 			if decided.Order != nil && decided.Order.Message != "" {
-				fmt.Fprintln(d.stdout, clean(decided.Order.Message))
+				fmt.Fprintln(d.stdout, terminal.Line(decided.Order.Message))
 			}
 		}
 		if !c.Wait {
@@ -78,7 +79,7 @@ func (d *desk) await(ctx context.Context, id string) error {
 			}
 		}
 		if i.State != contracts.DeadReplayed {
-			return &exitError{exitNotAll, fmt.Errorf("the replay failed: %s", clean(lastError(i)))}
+			return &exitError{exitNotAll, fmt.Errorf("the replay failed: %s", terminal.Line(lastError(i)))}
 		}
 		if !d.json {
 			fmt.Fprintln(d.stdout, "delivered")
@@ -96,13 +97,13 @@ func (d *desk) tellFrozen(ctx context.Context, i adminapi.Item) {
 	}
 	var known adminapi.Timeline
 	if _, err := d.Get(ctx, adminapi.Path("trace", i.TraceID), nil, &known); err != nil {
-		fmt.Fprintf(d.stderr, "it is not known whether %s is still frozen: %s\n", clean(i.AggregateID), cleanLines(err.Error()))
+		fmt.Fprintf(d.stderr, "it is not known whether %s is still frozen: %s\n", terminal.Line(i.AggregateID), cleanLines(err.Error()))
 		return
 	}
 	for _, f := range known.Freezes {
 		if f.AggregateID == i.AggregateID && f.State == dlq.Frozen {
 			fmt.Fprintf(d.stdout, "%s is still frozen, and its later records are held; to release it:\n%s release %s --reason '...'\n",
-				clean(i.AggregateID), d.self, shellQuote(clean(i.AggregateID)))
+				terminal.Line(i.AggregateID), d.self, shellQuote(terminal.Line(i.AggregateID)))
 		}
 	}
 }
@@ -124,7 +125,7 @@ func (f *apiFlags) decideAndTell(ctx context.Context, p process, id, action stri
 		if d.json {
 			return printJSON(d.stdout, answer)
 		}
-		fmt.Fprintf(d.stdout, "%s %s; it is %s now\n", clean(id), told, clean(string(decided.Item.State)))
+		fmt.Fprintf(d.stdout, "%s %s; it is %s now\n", terminal.Line(id), told, terminal.Line(string(decided.Item.State)))
 		return nil
 	})
 }
@@ -179,9 +180,9 @@ func (c *dlqReleaseCmd) Run(ctx context.Context, p process) error {
 		if d.json {
 			return printJSON(d.stdout, answer)
 		}
-		fmt.Fprintf(d.stdout, "%s is being released: what was held goes on in order\n", clean(c.Aggregate))
+		fmt.Fprintf(d.stdout, "%s is being released: what was held goes on in order\n", terminal.Line(c.Aggregate))
 		for _, i := range released.Open {
-			fmt.Fprintf(d.stdout, "it overtakes the dead letter %s, which is %s\n", clean(i.ID), clean(string(i.State)))
+			fmt.Fprintf(d.stdout, "it overtakes the dead letter %s, which is %s\n", terminal.Line(i.ID), terminal.Line(string(i.State)))
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/dlq"
 )
 
@@ -65,7 +66,7 @@ func (d *desk) follow(ctx context.Context, id string) error {
 func (d *desk) unfollowed(p *progress, id string) error {
 	p.end()
 	return fmt.Errorf("not followed any more; the bulk replay goes on\nfollow it:  %s follow %s\ncancel it:  %s cancel %s --reason '...'",
-		d.self, shellQuote(clean(id)), d.self, shellQuote(clean(id)))
+		d.self, shellQuote(terminal.Line(id)), d.self, shellQuote(terminal.Line(id)))
 }
 
 // endOf is the error of a bulk replay that did not deliver all of its dead
@@ -74,9 +75,9 @@ func endOf(b adminapi.Bulk) error {
 	left := fmt.Sprintf("%d of %d were delivered, %d failed, %d were passed over", b.Delivered, b.Total, b.Failed, b.Skipped)
 	switch {
 	case b.State == dlq.BulkStopped:
-		return &exitError{exitNotAll, fmt.Errorf("the bulk replay was stopped: %s; %s", clean(b.EndReason), left)}
+		return &exitError{exitNotAll, fmt.Errorf("the bulk replay was stopped: %s; %s", terminal.Line(b.EndReason), left)}
 	case b.State == dlq.BulkCancelled:
-		return &exitError{exitNotAll, fmt.Errorf("the bulk replay was cancelled by %s; %s", clean(b.CancelledBy), left)}
+		return &exitError{exitNotAll, fmt.Errorf("the bulk replay was cancelled by %s; %s", terminal.Line(b.CancelledBy), left)}
 	case b.Delivered < b.Total:
 		return &exitError{exitNotAll, fmt.Errorf("not all is delivered: %s", left)}
 	}
@@ -115,9 +116,9 @@ func (p *progress) show(b adminapi.Bulk) {
 // stage is where a bulk replay stands, in a word or two.
 func stage(b adminapi.Bulk) string {
 	if b.State == dlq.BulkRunning && b.Phase != "" {
-		return clean(b.Phase)
+		return terminal.Line(b.Phase)
 	}
-	return clean(string(b.State))
+	return terminal.Line(string(b.State))
 }
 
 // end leaves the bar's line.

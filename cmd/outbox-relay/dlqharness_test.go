@@ -1,27 +1,24 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
-	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/contracts"
-	"outboxrelay/deploy/local/pubsub"
 	"outboxrelay/dlq"
-	ierpubsub "outboxrelay/ier/pubsub"
 )
 
 // clinic is a cloud in which records can be made to die: a broker that refuses
@@ -37,52 +34,40 @@ type clinic struct {
 
 	mu       sync.Mutex
 	arrivals []arrival // messages as they arrived
+	signals  []signalMessage
 }
 
 // arrival is one message at a consumer.
 type arrival struct{ Topic, Target, EventType, Aggregate, Key, Replay, TraceID string }
 
+// signalMessage is one message of token-refresh-signal, with the time of its
+// arrival.
+type signalMessage struct {
+	Account, EventID, TriggeredBy string
+	Version                       int64
+	At                            time.Time
+}
+
 // openClinic makes topics and consumers. The service is started by serve.
 func openClinic(t *testing.T) *clinic {
 	t.Helper()
 	at, env := anyCloud(t)
+	return openClinicAt(t, at, env)
+}
+
+func openClinicAt(t *testing.T, at place, env map[string]string) *clinic {
+	t.Helper()
 	c := &clinic{t: t, env: maps.Clone(env), docs: at.mustDialFirestore(t), broker: startBrokerProxy(t, at.pubsub), catalog: testCatalog(t), run: time.Now().UnixNano()}
 	c.env[envPubSubHost], c.env["AUTH_MODE"] = c.broker.addr, "dev"
 	c.env["CATALOG"] = hastyCatalog(t)
+	c.env["STAND_IN"] = "CLAIMS_HANDLER=ier-claims-handler" // which the broker can refuse
 
-	client, err := at.dialPubSub(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	topics := c.catalog.Topics()
-	if err := ierpubsub.EnsureTopics(t.Context(), client, topics); err != nil {
-		t.Fatal(err)
-	}
-	var consuming []*part
-	for _, topic := range topics {
-		if topic == contracts.TopicMetrics {
-			continue
-		}
-		if err := pubsub.Subscribe(t.Context(), client, topic, "clinic-"+topic); err != nil {
-			t.Fatal(err)
-		}
-		consuming = append(consuming, startPart(t.Context(), func(err error) { t.Error(err) }, func(ctx context.Context) error {
-			return pubsub.Receive(ctx, client, "clinic-"+topic, func(messages []*pb.ReceivedMessage) { c.arrived(topic, messages) })
-		}))
-	}
-	t.Cleanup(func() {
-		for _, p := range consuming {
-			p.stop()
-		}
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	consume(t, at, "clinic", c.catalog.Topics(), func(topic string) bool { return topic != contracts.TopicMetrics }, c.arrived)
 	return c
 }
 
 // hastyCatalog is the default catalog with little patience: failures come at
-// once, and RoleChanged asks for two persons.
+// once, what became of a record is written at once, and RoleChanged asks for two persons.
 func hastyCatalog(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../../contracts/default.yaml")
@@ -105,6 +90,7 @@ func hastyCatalog(t *testing.T) string {
 		}
 		text = strings.Replace(text, old, hasty, 1)
 	}
+	text = regexp.MustCompile(`settleLinger: \S+`).ReplaceAllString(text, "settleLinger: 1ms")
 	file := filepath.Join(dir, "catalog.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -112,16 +98,18 @@ func hastyCatalog(t *testing.T) string {
 	return file
 }
 
-func (c *clinic) arrived(topic string, messages []*pb.ReceivedMessage) {
+func (c *clinic) arrived(topic string, a map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, m := range messages {
-		a := m.Message.Attributes
-		c.arrivals = append(c.arrivals, arrival{
-			topic, a[contracts.AttrTarget], a[contracts.AttrEventType], a[contracts.AttrAggregateID],
-			a[contracts.AttrIdempotencyKey], a[contracts.AttrReplay], a[contracts.AttrTraceID],
-		})
+	if topic == contracts.TopicRefreshSignal {
+		version, _ := strconv.ParseInt(a["claimsVersion"], 10, 64) // 0 fails the test that looks at it
+		c.signals = append(c.signals, signalMessage{a["accountId"], a[contracts.AttrEventID], a["triggeredBy"], version, time.Now()})
+		return
 	}
+	c.arrivals = append(c.arrivals, arrival{
+		topic, a[contracts.AttrTarget], a[contracts.AttrEventType], a[contracts.AttrAggregateID],
+		a[contracts.AttrIdempotencyKey], a[contracts.AttrReplay], a[contracts.AttrTraceID],
+	})
 }
 
 // of lists what arrived of an aggregate, oldest first.
@@ -192,11 +180,7 @@ var ofTier = map[contracts.Tier][2]string{
 
 // record makes version v of an aggregate, of the event type of a tier.
 func (c *clinic) record(tier contracts.Tier, aggregate string, v int64) appendable {
-	outbox, eventType := ofTier[tier][0], ofTier[tier][1]
-	o := *c.catalog.Outbox(outbox)
-	o.Events = []*contracts.EventRoute{o.Route(eventType)}
-	rec := c.catalog.Sample(rand.New(rand.NewPCG(rand.Uint64(), 0)), &o, aggregate, v, time.Now())
-	return appendable{outbox, rec.ID, rec.ProducerFields()}
+	return c.recordOf(ofTier[tier][0], ofTier[tier][1], aggregate, v)
 }
 
 // append appends records.
@@ -284,11 +268,17 @@ func (c *clinic) stands(when, id string) {
 	aggregate, _ := letter.Data()[contracts.FieldAggregateID].(string)
 	get(path)
 	get(contracts.CollectionFrozen + "/" + dlq.FreezeID(aggregate))
-	alerts, err := c.docs.Collection(contracts.CollectionErrorLog).Where("deadLetter", "==", id).Documents(c.t.Context()).GetAll()
+	for _, a := range c.alerts(id) {
+		show(a)
+	}
+}
+
+// alerts are those that stand for a dead letter.
+func (c *clinic) alerts(id string) []*firestore.DocumentSnapshot {
+	c.t.Helper()
+	docs, err := c.docs.Collection(contracts.CollectionErrorLog).Documents(c.t.Context()).GetAll()
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for _, a := range alerts {
-		show(a)
-	}
+	return slices.DeleteFunc(docs, func(d *firestore.DocumentSnapshot) bool { return d.Data()["deadLetter"] != id })
 }

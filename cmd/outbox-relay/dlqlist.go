@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
 type dlqListCmd struct {
@@ -78,7 +79,7 @@ func (d *desk) endPage(t *table, n int, what, next string) error {
 		return err
 	}
 	if next != "" {
-		fmt.Fprintf(d.stderr, "there are more: the same with --page-token %s\n", shellQuote(clean(next)))
+		fmt.Fprintf(d.stderr, "there are more: the same with --page-token %s\n", shellQuote(terminal.Line(next)))
 	}
 	return nil
 }

@@ -1,25 +1,49 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
 
 type dlqShowCmd struct {
-	ID string `arg:"" help:"ID of the dead letter."`
+	ID      string `arg:"" help:"ID of the dead letter."`
+	Uncover bool   `help:"Show its whole record too, where a SECURITY_BLOCK payload is covered. Needs the role security and --reason, and is audited; with --json, the answer to that."`
+	Reason  string `short:"r" placeholder:"TEXT" help:"Why --uncover; it is recorded with the look."`
 	apiFlags
+}
+
+// Validate is called by kong.
+func (c *dlqShowCmd) Validate() error {
+	switch {
+	case c.Uncover && strings.TrimSpace(c.Reason) == "":
+		return errors.New("--uncover needs --reason")
+	case !c.Uncover && c.Reason != "":
+		return errors.New("--reason is for --uncover")
+	}
+	return nil
 }
 
 // Run prints one dead letter.
 func (c *dlqShowCmd) Run(ctx context.Context, p process) error {
 	return c.ask(p, func(d *desk) error {
+		if c.Uncover && d.json {
+			answer, err := d.Post(ctx, adminapi.Path("dlq", c.ID, "uncover"), adminapi.Why{Reason: c.Reason}, nil)
+			if err != nil {
+				return err
+			}
+			return printJSON(d.stdout, answer)
+		}
 		return show(ctx, d, adminapi.Path("dlq", c.ID), nil, func(i adminapi.Item) error {
-			fmt.Fprintf(d.stdout, "%s\n\n", clean(story(i)))
+			fmt.Fprintf(d.stdout, "%s\n\n", terminal.Line(story(i)))
 			facts := newTable(d.stdout)
 			for _, fact := range [][2]string{
 				{"ID", i.ID},
@@ -38,9 +62,29 @@ func (c *dlqShowCmd) Run(ctx context.Context, p process) error {
 			if err := facts.flush(); err != nil {
 				return err
 			}
-			return d.history(i)
+			if err := d.history(i); err != nil || !c.Uncover {
+				return err
+			}
+			return d.uncover(ctx, c.ID, c.Reason)
 		})
 	})
+}
+
+// uncover prints the whole record of a dead letter whose payload is covered.
+func (d *desk) uncover(ctx context.Context, id, reason string) error {
+	var u adminapi.Uncovered
+	if _, err := d.Post(ctx, adminapi.Path("dlq", id, "uncover"), adminapi.Why{Reason: reason}, &u); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, u.Record, "", "  "); err != nil {
+		return fmt.Errorf("decode record: %w", err)
+	}
+	fmt.Fprintf(d.stdout, "\n%s\n", cleanLines(b.String()))
+	if u.RecordTrimmed {
+		fmt.Fprintln(d.stderr, "the copy lacks the payload, which stands in the outbox document alone")
+	}
+	return nil
 }
 
 // story tells in a sentence or two what happened.
@@ -54,6 +98,8 @@ func story(i adminapi.Item) string {
 		b.WriteString("was refused for good")
 	case contracts.ClaimsRefreshFailed:
 		fmt.Fprintf(&b, "could not refresh the claims in %s", plural(i.Attempts, "attempt"))
+	case contracts.Restored:
+		b.WriteString("was waiting in an export of Firestore, so that nobody knows whether it was delivered")
 	default:
 		fmt.Fprintf(&b, "failed %s", plural(i.Attempts, "attempt"))
 	}
@@ -141,9 +187,12 @@ func (d *desk) possible(i adminapi.Item) {
 			not = append(not, line)
 			continue
 		}
-		fmt.Fprintf(d.stdout, "to %-10s %s %s %s --reason '...'\n", clean(a.Action), d.self, clean(a.Action), shellQuote(clean(i.ID)))
+		fmt.Fprintf(d.stdout, "to %-10s %s %s %s --reason '...'\n", terminal.Line(a.Action), d.self, terminal.Line(a.Action), shellQuote(terminal.Line(i.ID)))
 	}
 	for _, line := range not {
-		fmt.Fprintln(d.stdout, clean(line))
+		fmt.Fprintln(d.stdout, terminal.Line(line))
+	}
+	if i.PayloadWithheld != "" {
+		fmt.Fprintf(d.stdout, "to see the covered payload, as security: %s show %s --uncover --reason '...'\n", d.self, shellQuote(terminal.Line(i.ID)))
 	}
 }

@@ -7,34 +7,22 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
-// clean makes what others wrote fit for one line of a terminal: no line breaks,
-// and no control sequences that would draw or type something.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case !unicode.IsPrint(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
-
-// cleanLines is clean, but keeps line breaks.
+// cleanLines is terminal.Line, but keeps line breaks.
 func cleanLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		lines[i] = clean(line)
+		lines[i] = terminal.Line(line)
 	}
 	return strings.Join(lines, "\n")
 }
 
 // brief is clean text of at most n characters.
 func brief(s string, n int) string {
-	runes := []rune(clean(s))
+	runes := []rune(terminal.Line(s))
 	if len(runes) <= n {
 		return string(runes)
 	}
@@ -71,7 +59,7 @@ func newTable(w io.Writer, head ...string) *table {
 
 func (t *table) row(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = clean(cell)
+		cells[i] = terminal.Line(cell)
 	}
 	fmt.Fprintln(t.w, strings.Join(cells, "\t"))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
 
@@ -41,7 +42,7 @@ func (d *desk) tellWait(ctx context.Context, lane contracts.Lane, targets []stri
 		for _, l := range lanes.Items {
 			if l.Paused && (lane == "" || l.Lane == lane) {
 				paused = true
-				fmt.Fprintf(d.stderr, "still waiting: %s is paused by %s: %s\n", clean(string(l.Lane)), orElse(clean(l.PausedBy), "somebody"), orElse(clean(l.PauseReason), "none given"))
+				fmt.Fprintf(d.stderr, "still waiting: %s is paused by %s: %s\n", terminal.Line(string(l.Lane)), orElse(terminal.Line(l.PausedBy), "somebody"), orElse(terminal.Line(l.PauseReason), "none given"))
 			}
 		}
 		if paused {
@@ -50,7 +51,7 @@ func (d *desk) tellWait(ctx context.Context, lane contracts.Lane, targets []stri
 	}
 	out := "a target"
 	if len(targets) > 0 {
-		out = clean(joined(targets))
+		out = terminal.Line(joined(targets))
 	}
 	fmt.Fprintf(d.stderr, "still waiting: %s may be out, which /readyz of the service tells; its replays go on by themselves when it is back\n", out)
 }

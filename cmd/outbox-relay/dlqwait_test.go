@@ -173,7 +173,7 @@ func TestBulkFreezesItsFilter(t *testing.T) {
 				posted = append(posted, request)
 				w.Header().Set("Content-Type", "application/json")
 				if request.DryRun {
-					_ = json.NewEncoder(w).Encode(adminapi.Selection{Items: make([]adminapi.Item, tc.found)})
+					_ = json.NewEncoder(w).Encode(adminapi.Selection{Items: make([]adminapi.Selected, tc.found)})
 					return
 				}
 				_ = json.NewEncoder(w).Encode(adminapi.Bulk{ID: "b", Total: tc.found})

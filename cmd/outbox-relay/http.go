@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/dlq/admin"
+	"outboxrelay/dlq/console"
 )
 
 // pages are what a server answers, by path. All are read-only.
@@ -37,33 +38,52 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// site is all that a server answers: its pages, and the admin API, which judges
-// for itself who asks for what.
+// site is all that a server answers: its pages, and the admin API and the
+// console, which judge for themselves who asks for what.
 type site struct {
-	pages pages
-	api   http.Handler
+	pages   pages
+	api     http.Handler
+	console http.Handler
 }
 
 // ServeHTTP leads a request to one of them.
 func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == admin.Prefix || strings.HasPrefix(r.URL.Path, admin.Prefix+"/") {
+	switch {
+	case under(r, admin.Prefix):
 		s.api.ServeHTTP(w, r)
-		return
+	case under(r, console.Prefix):
+		s.console.ServeHTTP(w, r)
+	default:
+		s.pages.ServeHTTP(w, r)
 	}
-	s.pages.ServeHTTP(w, r)
+}
+
+func under(r *http.Request, prefix string) bool {
+	return r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/")
 }
 
 // healthSource tells the state of this instance, as JSON will carry it, and
 // whether it can do any work at all.
 type healthSource func() (state any, ready bool)
 
-// servicePages are those of every instance.
+// servicePages are those of every instance. /alive and /ready are other names of
+// /healthz and /readyz, for who asks through Cloud Run: its front end keeps some
+// paths that end in z to itself.
 func servicePages(health healthSource, metrics prometheus.Gatherer) pages {
 	return pages{
+		"/":        http.RedirectHandler(console.Prefix+"/", http.StatusFound),
 		"/healthz": http.HandlerFunc(alive),
+		"/alive":   http.HandlerFunc(alive),
 		"/readyz":  readiness(health),
+		"/ready":   readiness(health),
 		"/metrics": promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}),
 	}
+}
+
+// watchedBy lets a heart answer whether the process is alive.
+func (p pages) watchedBy(h *heart) pages {
+	p["/healthz"], p["/alive"] = h, h
+	return p
 }
 
 // alive says only that the process answers: a platform kills what does not, so
@@ -104,7 +124,7 @@ func listen(addr, hint string) (net.Listener, error) {
 // API sees to, and it gives up on a request long before the answer's time is
 // over. A header may hold an identity token or two.
 func newHTTPServer(handler http.Handler, log *zap.Logger) *http.Server {
-	return &http.Server{
+	srv := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
@@ -113,6 +133,8 @@ func newHTTPServer(handler http.Handler, log *zap.Logger) *http.Server {
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          zap.NewStdLog(log.Named("http")),
 	}
+	cutAtShutdown(srv)
+	return srv
 }
 
 // serveHTTP serves until the server is shut down, which is no error.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,9 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"outboxrelay/cmd/outbox-relay/demo"
-	"outboxrelay/contracts"
-	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
 
@@ -41,7 +36,7 @@ func TestServicePages(t *testing.T) {
 		{"GET", "/readyz", false, 200, "application/json"},
 		{"GET", "/readyz", true, 503, "application/json"},
 		{"GET", "/metrics", false, 200, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"},
-		{"GET", "/", false, 404, "application/problem+json"},
+		{"GET", "/", false, 302, "text/html; charset=utf-8"},
 		{"GET", "/healthz/more", false, 404, "application/problem+json"},
 		{"GET", "/console/", false, 404, "application/problem+json"},
 		{"POST", "/healthz", false, 405, "application/problem+json"},
@@ -85,46 +80,9 @@ func TestProblemDocument(t *testing.T) {
 	}
 }
 
-func TestConsole(t *testing.T) {
-	p := pages{}
-	p.addConsole(func() relay.Health {
-		return relay.Health{
-			Ready: true, Lanes: []relay.LaneHealth{{Lane: contracts.CriticalLane}},
-			Outboxes: []relay.OutboxHealth{{Outbox: "accOutbox", Listeners: []relay.ListenerHealth{{Listener: "strays", State: "alive"}}}},
-			Breakers: []ier.BreakerStatus{{Target: "FUNNEL", State: "open", Reason: "<script>"}},
-		}
-	}, func(context.Context) (demo.Queue, error) {
-		return demo.Queue{Open: map[contracts.Tier]int64{contracts.SafeAuto: 417}, Held: 93}, nil
-	})
-	resp := get(t, p, "GET", "/console/")
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"CRITICAL_LANE", "accOutbox", "strays", "FUNNEL", "open", "DLQ Manager is to come", "SECURITY_BLOCK", "417", "93"} {
-		if !strings.Contains(string(body), want) {
-			t.Errorf("%q is not on the page", want)
-		}
-	}
-	if strings.Contains(string(body), "<script>") {
-		t.Error("the page does not escape what it shows")
-	}
-	if got := resp.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") {
-		t.Errorf("Content-Security-Policy is %q", got)
-	}
-	if resp := get(t, p, "GET", "/console/style.css"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/css") {
-		t.Errorf("style sheet: status %d, type %q", resp.StatusCode, resp.Header.Get("Content-Type"))
-	}
-	for _, path := range []string{"/", "/console"} {
-		if resp := get(t, p, "GET", path); resp.StatusCode != http.StatusFound || resp.Header.Get("Location") != "/console/" {
-			t.Errorf("%s: status %d to %q", path, resp.StatusCode, resp.Header.Get("Location"))
-		}
-	}
-}
-
 func TestSiteLeadsToTheAdminAPI(t *testing.T) {
 	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	h := site{pages{"/healthz": http.HandlerFunc(alive)}, api}
+	h := site{pages{"/healthz": http.HandlerFunc(alive)}, api, api}
 	for path, want := range map[string]int{
 		"/admin/v1": 418, "/admin/v1/dlq": 418, "/admin/v1/dlq/a%2Fb": 418,
 		"/healthz": 200, "/admin/v10": 404, "/admin": 404, "/": 404,

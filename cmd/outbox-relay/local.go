@@ -44,9 +44,9 @@ const (
 
 // Help is the long text of local --help.
 func (c *localCmd) Help() string {
-	return `Embedded Firestore and Pub/Sub, the relay, producers that append sample records to every outbox, and consumers that check what arrives: nothing is installed, and no Google account is needed. On a terminal it shows a live table, else a line now and then.
+	return `Embedded Firestore, Pub/Sub and Auth, the relay, producers that append sample records to every outbox, consumers that check what arrives, and apps that fetch a new token when their account's claims change: nothing is installed, and no Google account is needed. On a terminal it shows a live table, else a line now and then.
 
-With --fault an outage comes and goes, and a record of each tier is refused until it is a dead letter: one is replayed by itself within a minute, one waits for an operator, and one freezes its account, whose later records are held. The commands to try on them are printed at the start.
+With --fault an outage comes and goes, and a record of each tier is refused until it is a dead letter: one is replayed by itself within a minute, one waits for an operator, and one freezes its account, whose claims cannot be set and whose later records are held. The commands to try on them are printed at the start.
 
 With --records the exit code tells whether the promise was kept: 0, or 4 if a record was lost or out of order.`
 }
@@ -102,18 +102,23 @@ func (c *localCmd) Run(ctx context.Context, p process) error {
 	if err != nil {
 		return err
 	}
+	traces, err := tracesFrom(p.env)
+	if err != nil {
+		return err
+	}
 	lis, err := listen(c.HTTP, "choose another with --http 127.0.0.1:PORT, or any free one with --http 127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	run, err := startLocal(ctx, localConfig{
+	run, err := openLocal(ctx, localConfig{
 		catalog: catalog, dataDir: c.DataDir, tuning: c.tuning(), outage: outage, troubles: troubles, lis: lis, log: log,
-		samples: c.Samples, rate: c.rate(), records: c.Records,
+		samples: c.Samples, rate: c.rate(), records: c.Records, traces: traces,
 	})
 	if err != nil {
 		_ = lis.Close() // nothing has used it
 		return err
 	}
+	run.start(ctx)
 	return run.show(ctx, p.stdout, isTerminal(p.stdout))
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -16,6 +17,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
+	"outboxrelay/deploy/requirements"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
@@ -23,6 +25,14 @@ import (
 // localProject is the project of a local run. No Google project can have its
 // name, as they are 30 letters at most.
 const localProject = "outbox-relay-local-demo-project"
+
+const (
+	// localInstance is the one that owns the outboxes of a local run.
+	localInstance = "local"
+	// localLeaseTerm is short, since a run that was killed has its data taken up
+	// by the next after that.
+	localLeaseTerm = 3 * time.Second
+)
 
 // localConfig is what a local run is made of.
 type localConfig struct {
@@ -34,6 +44,7 @@ type localConfig struct {
 	troubles []*demo.Trouble
 	lis      net.Listener
 	log      *zap.Logger
+	traces   *tracesConfig // nil: none
 
 	samples bool
 	rate    float64 // records a second; 0: as fast as it goes
@@ -48,37 +59,42 @@ type localRun struct {
 	service *service
 	docs    *firestore.Client
 	topics  *pubsub.Client
+	users   *demo.Auth
 	queue   *queueWatch
 	ledger  *demo.Ledger
+	sample  *demo.Producers // nil: none
+	apps    *demo.Clients   // of the accounts whose claims are set; nil: none are
 	began   time.Time
 
 	fail   context.CancelCauseFunc
 	failed context.Context // ends when a part ends with an error
 	// Parts; nil: not started.
-	consuming, serving, producing, outing, troubling, counting *part
+	consuming, serving, producing, outing, troubling, counting, listening *part
 }
 
-// startLocal starts everything. show must follow.
-func startLocal(ctx context.Context, cfg localConfig) (*localRun, error) {
+// openLocal opens everything. start must follow, and show.
+func openLocal(ctx context.Context, cfg localConfig) (*localRun, error) {
 	l := &localRun{cfg: cfg, ledger: demo.NewLedger(), began: time.Now()}
 	l.failed, l.fail = context.WithCancelCause(context.Background())
 	if err := l.open(ctx); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	l.start(ctx)
 	return l, nil
 }
 
 func (l *localRun) open(ctx context.Context) (err error) {
+	declared := requirements.IndexesOf(l.cfg.catalog) // those that a deployment would have
 	l.cloud, err = local.Start(local.Options{
-		DataDir: l.cfg.dataDir, Project: localProject, Topics: l.cfg.catalog.Topics(),
-		// The demo is held to the indexes that a deployment would have.
-		RequireIndex: indexesOf(l.cfg.catalog).require, Log: l.cfg.log,
+		DataDir: l.cfg.dataDir, Project: localProject, Topics: l.cfg.catalog.Topics(), Indexes: &declared, Log: l.cfg.log,
 	})
 	if err != nil {
 		return err
 	}
-	at := place{project: localProject, database: firestore.DefaultDatabaseID, firestore: l.cloud.FirestoreAddr, pubsub: l.cloud.PubSubAddr}
+	at := place{
+		project: localProject, database: firestore.DefaultDatabaseID,
+		firestore: l.cloud.FirestoreAddr, pubsub: l.cloud.PubSubAddr, auth: l.cloud.AuthAddr,
+	}
+	l.users = &demo.Auth{Addr: at.auth, Project: localProject, HTTP: &http.Client{Transport: &http.Transport{}}}
 	if l.docs, err = at.dialFirestore(ctx); err != nil {
 		return err
 	}
@@ -90,33 +106,44 @@ func (l *localRun) open(ctx context.Context) (err error) {
 		if err := l.consumers().Subscribe(ctx); err != nil {
 			return err
 		}
+		l.sample = &demo.Producers{
+			Client: l.docs, Catalog: l.cfg.catalog, Ledger: l.ledger,
+			Rate: l.cfg.rate, Records: l.cfg.records, Seed: rand.Uint64(),
+		}
+	}
+	if err := l.openAccounts(ctx); err != nil {
+		return err
 	}
 	// Its address is loopback: the command line sees to it.
 	who, err := auth.New(auth.Config{Mode: auth.ModeDev, ListenAddr: l.cfg.lis.Addr().String(), Log: l.cfg.log})
 	if err != nil {
 		return err
 	}
-	l.service, err = newService(ctx, serviceConfig{place: at, catalog: l.cfg.catalog, tuning: l.cfg.tuning, who: who, log: l.cfg.log})
+	l.service, err = newService(ctx, serviceConfig{
+		place: at, catalog: l.cfg.catalog, tuning: l.cfg.tuning, who: who, mode: auth.ModeDev, log: l.cfg.log, wrapHandler: l.witness,
+		instance: localInstance, leaseTerm: localLeaseTerm, traces: l.cfg.traces,
+	})
 	return err
 }
 
+// start sets the parts going.
 func (l *localRun) start(ctx context.Context) {
 	pages := servicePages(l.service.health, l.service.registry)
-	pages.addConsole(l.service.relay.Health, l.queue.count)
-	l.serving = startPart(ctx, l.fail, func(ctx context.Context) error { return l.service.run(ctx, site{pages, l.service.api}, l.cfg.lis) })
+	l.serving = startPart(ctx, l.fail, func(ctx context.Context) error {
+		return l.service.run(ctx, site{pages, l.service.api, l.service.console}, l.cfg.lis)
+	})
 	if l.cfg.samples {
 		l.consuming = startPart(ctx, l.fail, l.consumers().Run)
-		producers := &demo.Producers{
-			Client: l.docs, Catalog: l.cfg.catalog, Ledger: l.ledger,
-			Rate: l.cfg.rate, Records: l.cfg.records, Seed: rand.Uint64(),
-		}
-		l.producing = startPart(ctx, l.fail, producers.Run)
+		l.producing = startPart(ctx, l.fail, l.sample.Run)
+	}
+	if l.apps != nil {
+		l.listening = startPart(ctx, l.fail, l.apps.Run)
 	}
 	if l.cfg.outage != nil {
 		l.outing = startPart(ctx, l.fail, func(ctx context.Context) error { return l.cfg.outage.run(ctx, l.cloud.PubSub.Faults()) })
 	}
 	if len(l.cfg.troubles) > 0 {
-		troublemaker := &demo.Troublemaker{Client: l.docs, Faults: l.cloud.PubSub.Faults(), Ledger: l.ledger, Troubles: l.cfg.troubles}
+		troublemaker := &demo.Troublemaker{Client: l.docs, Faults: l.cloud.PubSub.Faults(), Auth: l.users, Ledger: l.ledger, Troubles: l.cfg.troubles}
 		l.troubling = startPart(ctx, l.fail, troublemaker.Run)
 		l.counting = startPart(ctx, l.fail, l.queue.run)
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"go.uber.org/zap"
+
 	"outboxrelay/cmd/outbox-relay/demo"
 )
 
@@ -18,6 +20,8 @@ func (l *localRun) stopDemo() {
 	l.troubling.stop()
 	l.counting.stop()
 	l.serving.stop()
+	l.listening.stop()
+	l.catchUp()
 	if l.consuming == nil {
 		return
 	}
@@ -31,6 +35,19 @@ func (l *localRun) stopDemo() {
 	l.consuming.stop()
 }
 
+// catchUp lets the apps follow the last signals, which may have come when they
+// did not listen any more.
+func (l *localRun) catchUp() {
+	if l.apps == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
+	defer cancel()
+	if err := l.apps.CatchUp(ctx); err != nil {
+		l.cfg.log.Warn("follow the last signals", zap.Error(err))
+	}
+}
+
 // judge prints the summary. It is an error if records were counted and the
 // promise was not kept.
 func (l *localRun) judge(w io.Writer, counted bool) error {
@@ -40,8 +57,8 @@ func (l *localRun) judge(w io.Writer, counted bool) error {
 	}
 	summary.Print(w)
 	if counted && !summary.Kept() {
-		return &exitError{exitBroken, fmt.Errorf("the promise is broken: %d records lost, %d messages out of order",
-			summary.Lost(), summary.Totals.OutOfOrder)}
+		return &exitError{exitBroken, fmt.Errorf("the promise is broken: %d records lost, %d messages out of order, %d tokens without their claims",
+			summary.Lost(), summary.Totals.OutOfOrder, summary.Stale())}
 	}
 	return nil
 }
@@ -54,6 +71,9 @@ func (l *localRun) sumUp(counted bool) (demo.Summary, error) {
 		Bill: demo.RelaysBill(l.cloud.Firestore.Billing()),
 	}
 	s.Bill.Reads -= l.queue.reads() // what the demo itself counted
+	if h := s.Totals.Handshakes; h != nil {
+		s.Bill.Reads -= h.Reads
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
 	defer cancel()
 	var err error
@@ -76,6 +96,9 @@ func (l *localRun) close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), l.cfg.tuning.StopBudget)
 		defer cancel()
 		errs = append(errs, l.service.close(ctx))
+	}
+	if l.users != nil {
+		l.users.HTTP.CloseIdleConnections()
 	}
 	if l.topics != nil {
 		errs = append(errs, l.topics.Close())

@@ -35,7 +35,7 @@ func tryOut(w io.Writer, addr string, troubles []*demo.Trouble) {
 			as("viewer", "show "+id)
 			as("operator", "replay "+id+" --wait --reason 'the target takes it now'")
 		case contracts.SecurityBlock:
-			fmt.Fprintln(w, "it freezes its account. Someone with the security role authorizes its replay, and lets the held records go.")
+			fmt.Fprintln(w, whyBlocked(t)+" Someone with the security role authorizes its replay, and lets the held records go.")
 			as("viewer", "freezes")
 			as("security", "authorize "+id+" --reason 'checked with the owner'")
 			as("operator", "replay "+id+" --wait --reason 'authorized'")
@@ -45,6 +45,14 @@ func tryOut(w io.Writer, addr string, troubles []*demo.Trouble) {
 	as("viewer", "trace "+shellQuote(troubles[len(troubles)-1].Record.TraceID))
 	as("viewer", "audit")
 	fmt.Fprintln(w)
+}
+
+// whyBlocked tells why a SECURITY_BLOCK trouble is one.
+func whyBlocked(t *demo.Trouble) string {
+	if t.Account() == "" {
+		return "it freezes its account."
+	}
+	return "the account's claims cannot be set, as it has no user until the third failure; so it is frozen."
 }
 
 // self is how this program can be called again from the same directory.

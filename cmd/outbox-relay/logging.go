@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/hex"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,8 +74,9 @@ func encodeSeverity(l zapcore.Level, enc zapcore.PrimitiveArrayEncoder) {
 
 // Fields by which Cloud Logging joins a line to its trace.
 const (
-	traceField = "logging.googleapis.com/trace"
-	spanField  = "logging.googleapis.com/spanId"
+	traceField   = "logging.googleapis.com/trace"
+	spanField    = "logging.googleapis.com/spanId"
+	sampledField = "logging.googleapis.com/trace_sampled"
 )
 
 // traceCore adds Cloud Logging's trace to lines that have a traceparent, or a
@@ -101,12 +103,13 @@ func (c *traceCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 
 func (c *traceCore) traced(fields []zapcore.Field) []zapcore.Field {
 	var trace, span string
+	sampled := false
 	for _, f := range fields {
 		switch {
 		case f.Type != zapcore.StringType:
 		case f.Key == "traceparent":
-			if t, s, ok := parseTraceparent(f.String); ok {
-				trace, span = t, s
+			if t, s, flags, ok := parseTraceparent(f.String); ok {
+				trace, span, sampled = t, s, flags&1 != 0
 			}
 		case f.Key == "traceId" && trace == "" && isHex(f.String, 32):
 			trace = f.String
@@ -115,21 +118,26 @@ func (c *traceCore) traced(fields []zapcore.Field) []zapcore.Field {
 	if trace == "" {
 		return fields
 	}
-	out := append(make([]zapcore.Field, 0, len(fields)+2), fields...)
+	out := append(make([]zapcore.Field, 0, len(fields)+3), fields...)
 	out = append(out, zap.String(traceField, "projects/"+c.project+"/traces/"+trace))
 	if span != "" {
 		out = append(out, zap.String(spanField, span))
 	}
+	if sampled {
+		out = append(out, zap.Bool(sampledField, true))
+	}
 	return out
 }
 
-// parseTraceparent takes the trace and span IDs out of a W3C traceparent.
-func parseTraceparent(s string) (trace, span string, ok bool) {
+// parseTraceparent takes the trace and span IDs and the flags out of a W3C
+// traceparent.
+func parseTraceparent(s string) (trace, span string, flags byte, ok bool) {
 	parts := strings.Split(s, "-")
-	if len(parts) < 4 || !isHex(parts[0], 2) || !isHex(parts[1], 32) || !isHex(parts[2], 16) {
-		return "", "", false
+	if len(parts) < 4 || !isHex(parts[0], 2) || !isHex(parts[1], 32) || !isHex(parts[2], 16) || !isHex(parts[3], 2) {
+		return "", "", 0, false
 	}
-	return parts[1], parts[2], true
+	n, err := strconv.ParseUint(parts[3], 16, 8)
+	return parts[1], parts[2], byte(n), err == nil
 }
 
 func isHex(s string, length int) bool {

@@ -9,13 +9,18 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 func main() {
 	env := snapshot(os.Environ())
+	if err := limitMemory(memlimit.FromCgroup); err != nil {
+		fmt.Fprintln(os.Stderr, "outbox-relay: the container's memory limit cannot be told, set GOMEMLIMIT if there is one:", err)
+	}
 	// dial.go connects to the emulators by itself, with pings and a client for
 	// each purpose. The libraries must not dial a second time behind its back.
-	for _, name := range []string{envFirestoreHost, envPubSubHost} {
+	for _, name := range []string{envFirestoreHost, envPubSubHost, envAuthHost} {
 		_ = os.Unsetenv(name) // fails only for an invalid name
 	}
 	ctx, stop := withSignals(context.Background(), os.Exit)

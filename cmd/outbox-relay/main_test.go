@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience of a test with a real process or socket.
-const testPatience = 60 * time.Second
+const testPatience = 2 * time.Minute
 
 // result is how a run of the program ended.
 type result struct {
@@ -164,6 +166,22 @@ func (c *child) signal(t *testing.T, s os.Signal) {
 	t.Helper()
 	if err := c.cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// suspend stops the process until SIGCONT, and returns once none of its threads
+// runs: SIGSTOP goes to one of them, and until that one gets a core, the others
+// go on.
+func (c *child) suspend(t *testing.T) {
+	t.Helper()
+	c.signal(t, syscall.SIGSTOP)
+	var is syscall.WaitStatus
+	_, err := syscall.Wait4(c.cmd.Process.Pid, &is, syscall.WUNTRACED, nil)
+	for errors.Is(err, syscall.EINTR) {
+		_, err = syscall.Wait4(c.cmd.Process.Pid, &is, syscall.WUNTRACED, nil)
+	}
+	if err != nil || !is.Stopped() {
+		t.Fatalf("the process does not stop: status %#x, %v", is, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 )
 
 // problem is an RFC 9457 problem document. Its type is about:blank: the title is
@@ -16,10 +17,12 @@ type problem struct {
 }
 
 func writeProblem(w http.ResponseWriter, r *http.Request, status int, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem{ // an error means that the client has gone
+	body, _ := json.Marshal(problem{ // which cannot fail
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Instance: r.URL.Path,
 	})
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // so that a flush completes it
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error means that the client has gone
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.uber.org/zap"
 
+	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
 
@@ -24,22 +25,27 @@ type serveCmd struct {
 	standInFlags
 	EnsureTopics bool `env:"ENSURE_TOPICS" help:"Create the topics that are missing."`
 	authFlags
+	leaseFlags
 	tuningFlags
 	logFlags
 }
 
 // Help is the long text of serve --help.
 func (c *serveCmd) Help() string {
-	return `Answers GET /healthz (the process is alive), /readyz (the state as JSON; 503 only when this instance can do no work) and /metrics, and under /admin/v1 the admin API of the dead-letter queue (/admin/v1/openapi.json describes it).
+	return `Answers GET /healthz or /alive (200 unless only a restart can help), /readyz or /ready (the state as JSON; 503 only when this instance can do no work) and /metrics, and under /admin/v1 the admin API of the dead-letter queue (/admin/v1/openapi.json describes it).
 
-FIRESTORE_EMULATOR_HOST and PUBSUB_EMULATOR_HOST lead to emulators, as in every Google client.
+FIRESTORE_EMULATOR_HOST, PUBSUB_EMULATOR_HOST and FIREBASE_AUTH_EMULATOR_HOST lead to emulators, as in every Google client. Without credentials for Firebase Auth the service starts all the same: records for the handler of claims wait, all others are delivered.
 
-SIGTERM or SIGINT: it reads nothing more, finishes what is in delivery and ends within the stop budget. A second signal ends it at once.`
+Several instances share the outboxes through leases in Firestore: each outbox is relayed by one of them, evenly spread. What one gives up as it stops, another takes at once; after a crash, when the lease has run out.
+
+OTEL_EXPORTER_OTLP_ENDPOINT turns traces on, with OpenTelemetry's other variables (OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME, ...): one record's way as spans that continue its own traceparent. At https://telemetry.googleapis.com the service's own credentials are used. Nothing waits for a collector.
+
+SIGTERM or SIGINT: it reads nothing more, finishes what is in delivery, gives its outboxes back and ends within the stop budget. A second signal ends it at once.`
 }
 
 // Validate names what is wrong with the flags.
 func (c *serveCmd) Validate() error {
-	errs := []error{c.standInFlags.Validate(), c.tuningFlags.Validate()}
+	errs := []error{c.standInFlags.Validate(), c.leaseFlags.Validate(), c.tuningFlags.Validate()}
 	if c.Port < 0 || c.Port > 65535 {
 		errs = append(errs, fmt.Errorf("--port is %d, want 0 to 65535", c.Port))
 	}
@@ -63,6 +69,10 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	if err != nil {
 		return err
 	}
+	traces, err := tracesFrom(p.env)
+	if err != nil {
+		return err
+	}
 	who, err := c.authenticator(c.Host, c.Port, log)
 	if err != nil {
 		return err
@@ -71,15 +81,21 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	if err != nil {
 		return err
 	}
+	beating := newHeart(log)
 	svc, err := newService(ctx, serviceConfig{
-		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), who: who, log: log,
+		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), who: who, mode: auth.Mode(c.AuthMode), log: log,
+		instance: c.instance(p.env), revision: p.env.get("K_REVISION"), leaseTerm: c.LeaseTerm,
+		traces: traces, heart: beating,
 	})
 	if err != nil {
 		_ = lis.Close() // nothing has used it
 		return err
 	}
-	log.Info("serving", zap.Stringer("addr", lis.Addr()), zap.String("project", at.project), zap.String("outboxes", outboxNames(catalog)))
-	return svc.run(ctx, site{servicePages(svc.health, svc.registry), svc.api}, lis)
+	log.Info("serving", append([]zap.Field{
+		zap.Stringer("addr", lis.Addr()), zap.String("project", at.project), zap.String("outboxes", outboxNames(catalog)),
+		zap.Stringer("build", thisBuild()),
+	}, resources(p.env)...)...)
+	return svc.run(ctx, site{servicePages(svc.health, svc.registry).watchedBy(beating), svc.api, svc.console}, lis)
 }
 
 // tuningFlags are the relay's intervals that a deployment may want to change.
@@ -101,6 +117,7 @@ func tuningDefaults() kong.Vars {
 		"sweepInterval":  t.SweepInterval.String(),
 		"sweepAge":       t.SweepAge.String(),
 		"stopBudget":     t.StopBudget.String(),
+		"leaseTerm":      leaseTermDefault,
 	}
 }
 

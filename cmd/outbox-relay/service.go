@@ -13,12 +13,14 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin/auth"
+	"outboxrelay/dlq/console"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/ier"
 	ierpubsub "outboxrelay/ier/pubsub"
@@ -38,11 +40,20 @@ const (
 // serviceConfig is what a service is made of.
 type serviceConfig struct {
 	place        place
-	catalog      *contracts.Catalog // with no handler target left
+	catalog      *contracts.Catalog // with no handler target left but that of claims
 	ensureTopics bool
-	tuning       relay.Tuning // its StopBudget is the whole service's
-	who          auth.Authenticator
-	log          *zap.Logger
+	// wrapHandler, if not nil, is given each handler target and returns what
+	// takes its place.
+	wrapHandler func(ier.Target) ier.Target
+	tuning      relay.Tuning // its StopBudget is the whole service's
+	who         auth.Authenticator
+	mode        auth.Mode // of who
+	log         *zap.Logger
+	instance    string // among those that share the outboxes
+	revision    string // of the deployment; may be empty
+	leaseTerm   time.Duration
+	heart       *heart        // that watches over the service; nil: none
+	traces      *tracesConfig // nil: none
 }
 
 // service is a relay joined with its clients, targets and metrics.
@@ -50,7 +61,10 @@ type service struct {
 	log      *zap.Logger
 	relay    *relay.Relay
 	api      http.Handler // the admin API, under admin.Prefix
+	console  *console.Server
+	lags     *lagWindow // of the last minute
 	registry *prometheus.Registry
+	heart    *heart
 	budget   time.Duration // from the wish to stop to the end
 	cleanups []cleanup     // in the order in which they were added
 }
@@ -63,7 +77,7 @@ type cleanup struct {
 
 // newService joins a service. run or close must follow.
 func newService(ctx context.Context, cfg serviceConfig) (*service, error) {
-	s := &service{log: cfg.log, registry: newRegistry(), budget: cfg.tuning.StopBudget}
+	s := &service{log: cfg.log, registry: newRegistry(), heart: cfg.heart, budget: cfg.tuning.StopBudget}
 	if err := s.join(ctx, cfg); err != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.budget)
 		defer cancel()
@@ -78,6 +92,7 @@ func newRegistry() *prometheus.Registry {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
+		thisBuild().metric(),
 	)
 	return registry
 }
@@ -86,7 +101,12 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	for _, warning := range cfg.catalog.Warnings {
 		s.log.Warn("catalog", zap.String("warning", warning))
 	}
-	store, queue, err := s.openStores(ctx, cfg)
+	// First, so that its clean-up is the last: what is cleaned up before ends spans.
+	tracer, err := s.openTracing(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	store, queue, leases, err := s.openStores(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -94,14 +114,14 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	if err != nil {
 		return err
 	}
-	router, err := s.openRouter(clients, cfg)
+	router, err := s.openRouter(ctx, clients, tracer, cfg)
 	if err != nil {
 		return err
 	}
 	cfg.tuning.StopBudget = time.Duration(relayShare * float64(cfg.tuning.StopBudget))
 	s.relay, err = relay.New(relay.Config{
-		Catalog: cfg.catalog, Store: store, Router: router, Queue: queue,
-		Log: s.log.Named("relay"), Registerer: s.registry, Tuning: cfg.tuning,
+		Catalog: cfg.catalog, Store: store, Router: router, Queue: queue, Leases: leases,
+		Log: s.log.Named("relay"), Registerer: s.registry, Tracer: tracer, Tuning: cfg.tuning,
 	})
 	if err != nil {
 		return err
@@ -112,23 +132,28 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	return s.openAPI(queue, cfg)
 }
 
-// openStores connects to Firestore three times: listeners' streams never stand
-// in front of a commit, nor the reads of operators.
-func (s *service) openStores(ctx context.Context, cfg serviceConfig) (*relayfirestore.Store, *dlq.Queue, error) {
+// openStores connects to Firestore four times: listeners' streams never stand
+// in front of a commit, nor the reads of operators; nor anything in front of a
+// lease that is to be renewed in time.
+func (s *service) openStores(ctx context.Context, cfg serviceConfig) (*relayfirestore.Store, *dlq.Queue, *relay.Leases, error) {
 	var clients []*firestore.Client
-	for _, what := range []string{"watching", "writing", "dead-letter queue's"} {
+	for _, what := range []string{"watching", "writing", "dead-letter queue's", "leases'"} {
 		client, err := cfg.place.dialFirestore(ctx)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		s.cleanUp(what+" Firestore client", func(context.Context) error { return client.Close() })
 		clients = append(clients, client)
 	}
 	queue, err := dlq.New(dlq.Config{Store: dlqfirestore.New(clients[2]), Catalog: cfg.catalog, Log: s.log.Named("dlq")})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return relayfirestore.New(clients[0], clients[1]), queue, nil
+	leases := &relay.Leases{
+		Store: dlqfirestore.New(clients[3]), Instance: cfg.instance, Revision: cfg.revision, Term: cfg.leaseTerm,
+		Beat: cfg.heart.watch("leases", leasePatience+2*cfg.leaseTerm).beat,
+	}
+	return relayfirestore.New(clients[0], clients[1]), queue, leases, nil
 }
 
 // openPubSub connects to Pub/Sub and looks at the topics.
@@ -141,8 +166,8 @@ func (s *service) openPubSub(ctx context.Context, cfg serviceConfig) (*ierpubsub
 	return clients, s.checkTopics(ctx, clients, cfg)
 }
 
-// openRouter makes the catalog's targets on Pub/Sub.
-func (s *service) openRouter(clients *ierpubsub.Clients, cfg serviceConfig) (*ier.Router, error) {
+// openRouter makes the catalog's targets.
+func (s *service) openRouter(ctx context.Context, clients *ierpubsub.Clients, tracer trace.Tracer, cfg serviceConfig) (*ier.Router, error) {
 	log := s.log.Named("ier")
 	metrics := ierpubsub.NewMetrics(s.registry)
 	sampler, err := ierpubsub.NewSampler(clients.Background(), ierpubsub.SamplerConfig{Topic: contracts.TopicMetrics, Metrics: metrics, Log: log})
@@ -150,6 +175,7 @@ func (s *service) openRouter(clients *ierpubsub.Clients, cfg serviceConfig) (*ie
 		return nil, err
 	}
 	s.cleanUp("lag samples", sampler.Close)
+	s.lags = newLagWindow(sampler, time.Now)
 	topics, err := ierpubsub.NewTargets(clients, cfg.catalog, ierpubsub.Settings{Metrics: metrics, Log: log})
 	if err != nil {
 		return nil, err
@@ -160,8 +186,18 @@ func (s *service) openRouter(clients *ierpubsub.Clients, cfg serviceConfig) (*ie
 	for name, target := range topics {
 		targets[name] = target
 	}
+	if cfg.catalog.Targets[claimsTarget].Kind == contracts.KindHandler {
+		target, err := s.openClaims(ctx, clients, metrics, cfg)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.wrapHandler != nil {
+			target = cfg.wrapHandler(target)
+		}
+		targets[claimsTarget] = target
+	}
 	return ier.New(ier.Config{
-		Targets: targets, Catalog: cfg.catalog, Sampler: sampler, Registerer: s.registry, Log: log,
+		Targets: targets, Catalog: cfg.catalog, Sampler: s.lags, Registerer: s.registry, Log: log, Tracer: tracer,
 	})
 }
 
@@ -188,10 +224,16 @@ func (s *service) checkTopics(ctx context.Context, clients *ierpubsub.Clients, c
 	return nil
 }
 
+// state is what /readyz tells.
+type state struct {
+	relay.Health
+	Build build `json:"build"`
+}
+
 // health tells the relay's state; see healthSource.
 func (s *service) health() (any, bool) {
 	h := s.relay.Health()
-	return h, h.Ready
+	return state{h, thisBuild()}, h.Ready
 }
 
 // run relays and serves pages on lis until ctx ends, and then stops within the
@@ -203,6 +245,9 @@ func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener)
 	g, ctx := errgroup.WithContext(ctx)
 	stopBy := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() { stopBy <- time.Now().Add(s.budget) })()
+	defer context.AfterFunc(ctx, s.console.Close)() // open pages turn to another instance, which they find on their own
+	defer context.AfterFunc(ctx, s.heart.rest)()
+	g.Go(func() error { return s.heart.feel(ctx, s.relay) })
 	g.Go(func() error { return serveHTTP(srv, lis) })
 	g.Go(func() error {
 		err := s.relay.Run(ctx)

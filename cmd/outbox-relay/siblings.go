@@ -15,7 +15,7 @@ func (s *service) joinSiblings(queue *dlq.Queue, clients *ierpubsub.Clients) err
 		return err
 	}
 	s.cleanUp("alerts", alerts.Close)
-	cfg := dlq.SiblingConfig{Log: s.log.Named("dlq"), Metrics: dlq.NewMetrics(s.registry)}
+	cfg := dlq.SiblingConfig{Log: s.log.Named("dlq"), Metrics: dlq.NewMetrics(s.registry), Leads: s.relay.Leads}
 	replayer, err := dlq.NewReplayer(queue, s.relay, cfg)
 	if err != nil {
 		return err

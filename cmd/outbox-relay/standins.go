@@ -10,7 +10,7 @@ import (
 
 // standInFlags give handler targets a topic to go to.
 type standInFlags struct {
-	StandIn []string `default:"CLAIMS_HANDLER=ier-claims-handler" env:"STAND_IN" placeholder:"TARGET=TOPIC" help:"Topic that a handler target gets while no handler is registered for it; --stand-in= for none."`
+	StandIn []string `env:"STAND_IN" placeholder:"TARGET=TOPIC" help:"Topic that a handler target of the catalog gets in place of its handler."`
 }
 
 // Validate names the first malformed pair.
@@ -34,24 +34,21 @@ func (f standInFlags) topics() (map[string]string, error) {
 	return topics, nil
 }
 
-// apply gives the catalog's handler targets their stand-ins. Those that the
-// catalog does not have as a handler are passed over, so that the default suits
-// every catalog. A handler target that is left without one is an error, as
-// nothing would take its records.
+// apply gives the catalog's handler targets their stand-ins. A handler target
+// that has neither one nor a handler in this program is an error, as nothing
+// would take its records.
 func (f standInFlags) apply(catalog *contracts.Catalog) (*contracts.Catalog, error) {
 	topics, err := f.topics()
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
-	given := map[string]string{}
+	with, err := catalog.WithTopics(topics)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
 	var missing []string
-	for name, target := range catalog.Targets {
-		if target.Kind != contracts.KindHandler {
-			continue
-		}
-		if topic, ok := topics[name]; ok {
-			given[name] = topic
-		} else {
+	for name, target := range with.Targets {
+		if target.Kind == contracts.KindHandler && name != claimsTarget {
 			missing = append(missing, name)
 		}
 	}
@@ -59,10 +56,6 @@ func (f standInFlags) apply(catalog *contracts.Catalog) (*contracts.Catalog, err
 		slices.Sort(missing)
 		return nil, usageError("the catalog's target %s is a handler, and none is registered: give it a topic with --stand-in %s=TOPIC",
 			strings.Join(missing, ", "), missing[0])
-	}
-	with, err := catalog.WithTopics(given)
-	if err != nil {
-		return nil, usageError("%w", err)
 	}
 	return with, nil
 }

@@ -103,11 +103,11 @@ func (s *stage) route(rec *contracts.Record) *contracts.EventRoute {
 // commit appends records in one commit and returns its time, which is their
 // createdAt.
 func (s *stage) commit(ctx context.Context, recs []*contracts.Record) (time.Time, error) {
-	writes := s.fs.Batch() //nolint:staticcheck // deprecated for BulkWriter, whose batches are not atomic
+	writes := s.clients.Docs.Batch() //nolint:staticcheck // deprecated for BulkWriter, whose batches are not atomic
 	for _, rec := range recs {
 		fields := rec.ProducerFields()
 		fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
-		writes.Create(s.fs.Collection(rec.Outbox).Doc(rec.ID), fields)
+		writes.Create(s.clients.Docs.Collection(rec.Outbox).Doc(rec.ID), fields)
 	}
 	results, err := untilAnswered(ctx, func() ([]*firestore.WriteResult, error) { return writes.Commit(ctx) })
 	if status.Code(err) == codes.AlreadyExists { // an earlier try was applied after all
@@ -120,7 +120,7 @@ func (s *stage) commit(ctx context.Context, recs []*contracts.Record) (time.Time
 }
 
 func (s *stage) createdAt(ctx context.Context, rec *contracts.Record) (time.Time, error) {
-	doc, err := s.fs.Collection(rec.Outbox).Doc(rec.ID).Get(ctx)
+	doc, err := s.clients.Docs.Collection(rec.Outbox).Doc(rec.ID).Get(ctx)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read appended record: %w", err)
 	}

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 // bench is what all measurements share.
@@ -24,11 +23,9 @@ type bench struct {
 	catalog     *contracts.Catalog
 	window      int // of the floor's listeners
 	results     *results
+	soaked      *soakReport // nil: none was made
 	progress    io.Writer
 }
-
-// relayPackage is what is measured.
-const relayPackage = "outboxrelay/cmd/outbox-relay"
 
 // handlerTopics stand in for handler targets, so that floor and relay do the
 // same work.
@@ -54,16 +51,8 @@ func (b *bench) prepare(ctx context.Context) error {
 	if err := b.prepareCatalog(); err != nil {
 		return err
 	}
-	if b.opts.relay != "" {
-		b.relayPath, err = filepath.Abs(b.opts.relay)
-		return err
-	}
-	b.relayPath = filepath.Join(b.dir, "outbox-relay")
-	b.say("building %s", relayPackage)
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.relayPath, relayPackage).CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w: %s", relayPackage, err, out)
-	}
-	return nil
+	b.relayPath, err = rig.Relay(ctx, b.opts.relay, b.dir, b.say)
+	return err
 }
 
 // prepareCatalog writes the catalog that both sides read: the default one, with
@@ -77,12 +66,8 @@ func (b *bench) prepareCatalog() error {
 		return err
 	}
 	b.results = newResults(figures(b.opts.scale, b.catalog))
-	b.catalogPath = filepath.Join(b.dir, "catalog.yaml")
-	file, err := os.Create(b.catalogPath)
-	if err != nil {
-		return err
-	}
-	return errors.Join(b.catalog.Print(file), file.Close())
+	b.catalogPath, err = rig.WriteCatalog(b.catalog, b.dir)
+	return err
 }
 
 func (b *bench) close() error {
@@ -96,11 +81,13 @@ func (b *bench) close() error {
 // does not keep the others from being made.
 func (b *bench) measure(ctx context.Context) error {
 	var failed error
-	if err := b.chooseWindow(ctx); err != nil {
-		return err
+	if b.opts.compares() {
+		if err := b.chooseWindow(ctx); err != nil {
+			return err
+		}
 	}
 	for _, m := range measures() {
-		if !b.opts.wants(m.name) || m.embeddedOnly && b.opts.cloud != cloudEmbedded {
+		if !b.opts.wants(m) {
 			continue
 		}
 		rounds := b.opts.rounds
@@ -108,7 +95,7 @@ func (b *bench) measure(ctx context.Context) error {
 			rounds = 1
 		}
 		for round := range rounds {
-			for _, who := range []side{sideFloor, sideRelay} {
+			for _, who := range m.sides() {
 				if ctx.Err() != nil {
 					return errors.Join(failed, ctx.Err())
 				}
@@ -154,6 +141,27 @@ func (b *bench) chooseWindow(ctx context.Context) error {
 	}
 	b.window = chosen
 	return nil
+}
+
+// print writes the tables of what was measured.
+func (b *bench) print(w io.Writer) error {
+	var failed error
+	if b.opts.compares() {
+		failed = b.results.print(w)
+	}
+	if b.soaked != nil {
+		failed = errors.Join(failed, b.soaked.print(w))
+	}
+	return failed
+}
+
+// missed is how many aims were.
+func (b *bench) missed() int {
+	n := b.results.missed()
+	if b.soaked != nil {
+		n += b.soaked.missed()
+	}
+	return n
 }
 
 // say reports progress.

@@ -4,7 +4,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // tiny shows that a measurement works in a second or two.
@@ -21,6 +23,7 @@ var tiny = scale{
 	steadyRate: 60, steadyFor: time.Second,
 	floodBacklog: 60, floodRate: 100, criticalRate: 40, floodFor: 1500 * time.Millisecond,
 	billing: 60, idleFor: 500 * time.Millisecond,
+	soakStep: time.Second, soakFor: minSoak,
 }
 
 // setupBench builds the relay and makes this test binary the floor.
@@ -30,11 +33,11 @@ func setupBench(t *testing.T) *bench {
 		t.Skip("builds and runs real processes")
 	}
 	t.Setenv(childMode, "bench") // of the floor; the relay does not know it
-	path := filepath.Join(t.TempDir(), "outbox-relay")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, relayPackage).CombinedOutput(); err != nil {
-		t.Fatalf("build relay: %v: %s", err, out)
+	path, err := rig.BuildRelay(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	b, err := newBench(t.Context(), options{cloud: cloudEmbedded, rounds: 1, window: 200, relay: path, scale: tiny}, testWriter{t})
+	b, err := newBench(t.Context(), options{cloud: rig.CloudEmbedded, rounds: 1, window: 200, relay: path, scale: tiny}, testWriter{t})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +58,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 func TestEveryFigureIsMeasuredForBothSides(t *testing.T) {
+	thorough.NotUnderRace(t)
 	b := setupBench(t)
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)

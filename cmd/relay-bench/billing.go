@@ -108,7 +108,7 @@ func (m *meter) start(ctx context.Context) error {
 
 // lap returns what was billed since the last lap.
 func (m *meter) lap(ctx context.Context) (lap, error) {
-	billed, err := m.stage.cloud.bill(ctx, m.stage.outboxes())
+	billed, err := m.stage.bill(ctx)
 	if err != nil {
 		return lap{}, err
 	}

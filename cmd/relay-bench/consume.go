@@ -32,7 +32,7 @@ type consumer struct {
 func (s *stage) subscribe(ctx context.Context, b *book, topics []string) (*consumer, error) {
 	c := &consumer{stage: s, book: b, topics: topics}
 	for _, topic := range topics {
-		_, err := s.ps.SubscriptionAdminClient.CreateSubscription(ctx, &pubsubpb.Subscription{
+		_, err := s.clients.Messages.SubscriptionAdminClient.CreateSubscription(ctx, &pubsubpb.Subscription{
 			Name:               c.subscription(topic),
 			Topic:              local.TopicName(project, topic),
 			AckDeadlineSeconds: ackSeconds,
@@ -53,7 +53,7 @@ func (c *consumer) run(ctx context.Context) error {
 	g, work := errgroup.WithContext(ctx)
 	for _, topic := range c.topics {
 		g.Go(func() error {
-			for sleep(work, c.stage.cloud.pullEvery) {
+			for sleep(work, c.stage.cloud.PullEvery) {
 				if _, err := c.pull(work, topic); err != nil {
 					return err
 				}
@@ -88,14 +88,14 @@ func (c *consumer) collect(ctx context.Context) error {
 		case time.Since(began) > arriveWithin:
 			return fmt.Errorf("collect messages: %d delivered records lack some", missing)
 		}
-		if !sleep(ctx, c.stage.cloud.pullEvery) {
+		if !sleep(ctx, c.stage.cloud.PullEvery) {
 			return ctx.Err()
 		}
 	}
 }
 
 func (c *consumer) pull(ctx context.Context, topic string) (int, error) {
-	admin := c.stage.ps.SubscriptionAdminClient
+	admin := c.stage.clients.Messages.SubscriptionAdminClient
 	resp, err := admin.Pull(ctx, &pubsubpb.PullRequest{
 		Subscription: c.subscription(topic),
 		MaxMessages:  pullMessages,

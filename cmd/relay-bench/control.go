@@ -53,10 +53,10 @@ func (s *stage) control(ctx context.Context, collection string, b *book, rate in
 const controlGrace = 2 * time.Second
 
 func (s *stage) controlListen(ctx context.Context, collection string, ready chan<- struct{}) error {
-	publisher := s.ps.Publisher(controlTopic)
+	publisher := s.clients.Messages.Publisher(controlTopic)
 	publisher.PublishSettings.DelayThreshold = time.Millisecond
 	defer publisher.Stop()
-	snapshots := s.fs.Collection(collection).OrderBy(contracts.FieldCreatedAt, firestore.Asc).Snapshots(ctx)
+	snapshots := s.clients.Docs.Collection(collection).OrderBy(contracts.FieldCreatedAt, firestore.Asc).Snapshots(ctx)
 	defer snapshots.Stop()
 	for first := true; ; first = false {
 		snapshot, err := snapshots.Next()
@@ -88,7 +88,7 @@ func (s *stage) controlAppend(ctx context.Context, collection string, b *book, r
 			break
 		}
 		g.Go(func() error {
-			doc := s.fs.Collection(collection).NewDoc()
+			doc := s.clients.Docs.Collection(collection).NewDoc()
 			result, err := untilAnswered(ctx, func() (*firestore.WriteResult, error) {
 				return doc.Set(ctx, map[string]any{contracts.FieldCreatedAt: firestore.ServerTimestamp})
 			})

@@ -40,11 +40,11 @@ func (s *stage) awaitDelivered(ctx context.Context, r *running, n int) error {
 		case delivered > best:
 			progress, best = time.Now(), delivered
 		case time.Since(progress) > stalled:
-			return fmt.Errorf("await delivery of %d records, %d are delivered: %w: %s", n, delivered, errStalled, r.output)
+			return fmt.Errorf("await delivery of %d records, %d are delivered: %w: %s", n, delivered, errStalled, r.Output())
 		}
 		select {
-		case <-r.exited:
-			return fmt.Errorf("await delivery of %d records, %d are delivered: %w", n, delivered, r.ended())
+		case <-r.Exited():
+			return fmt.Errorf("await delivery of %d records, %d are delivered: %w", n, delivered, r.Ended())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(countEvery):
@@ -53,7 +53,7 @@ func (s *stage) awaitDelivered(ctx context.Context, r *running, n int) error {
 }
 
 func (s *stage) delivered(outbox string) firestore.Query {
-	return s.fs.Collection(outbox).Where(contracts.FieldStatus, "==", string(contracts.Delivered))
+	return s.clients.Docs.Collection(outbox).Where(contracts.FieldStatus, "==", string(contracts.Delivered))
 }
 
 func (s *stage) countDelivered(ctx context.Context) (int, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -74,19 +75,20 @@ func (b *book) lags(lane contracts.Lane) *lags {
 	defer b.mu.Unlock()
 	out := newLags()
 	for key, rec := range b.records {
-		arrivals := b.published[key]
-		if rec.lane != lane || len(arrivals) < rec.targets {
-			continue
+		if lag, complete := rec.lag(b.published[key]); complete && rec.lane == lane {
+			out.add(lag)
 		}
-		last := arrivals[0].at
-		for _, a := range arrivals[1:] {
-			if a.at.After(last) {
-				last = a.at
-			}
-		}
-		out.add(last.Sub(rec.at))
 	}
 	return out
+}
+
+// lag is the time to the last of the arrivals, once there is one for each target.
+func (a appended) lag(arrivals []arrival) (_ time.Duration, complete bool) {
+	if len(arrivals) < a.targets {
+		return 0, false
+	}
+	last := slices.MaxFunc(arrivals, func(x, y arrival) int { return x.at.Compare(y.at) })
+	return last.at.Sub(a.at), true
 }
 
 // lags is a distribution of times.

@@ -4,6 +4,7 @@
 //	relay-bench                       everything, on the embedded cloud
 //	relay-bench -cloud google         on Google's emulators (Cloud SDK, Java 17)
 //	relay-bench -only drain,flood     some of it
+//	relay-bench -only soak            ten minutes at the highest rate that the machine holds
 //	relay-bench -short                a smoke run of about a minute; its figures mean little
 //
 // The cloud, the relay and the floor each run as a process of their own, so that
@@ -21,8 +22,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"outboxrelay/deploy/local/google"
 )
 
 // Exit codes.
@@ -45,11 +44,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == floorCommand {
 		return report(stderr, runFloor(ctx, args[1:], stderr))
 	}
-	// The bench dials each cloud that it starts by itself. The clients must not
-	// find another one by the environment.
-	for _, name := range []string{google.FirestoreClientVar, google.PubSubClientVar} {
-		_ = os.Unsetenv(name) // fails only for an invalid name
-	}
 	opts, err := parseOptions(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -63,12 +57,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return report(stderr, err)
 	}
 	failed := b.measure(ctx)
-	failed = errors.Join(failed, b.results.print(stdout), b.close())
+	failed = errors.Join(failed, b.print(stdout), b.close())
 	fmt.Fprintln(stdout, machine(opts.cloud, load))
 	if code := report(stderr, failed); code != exitOK {
 		return code
 	}
-	if opts.strict && b.results.missed() > 0 {
+	if opts.strict && b.missed() > 0 {
 		return exitOver
 	}
 	return exitOK

@@ -13,6 +13,7 @@ type measure struct {
 	name         string
 	embeddedOnly bool // it needs the bill
 	once         bool // its figures do not scatter, and it takes long
+	apart        bool // made only when it is named, and of the relay alone
 	run          func(context.Context, *bench, side) (readings, error)
 }
 
@@ -24,6 +25,7 @@ func measures() []measure {
 		{name: "steady", run: measureSteady},
 		{name: "flood", run: measureFlood},
 		{name: "billing", once: true, embeddedOnly: true, run: measureBilling},
+		{name: "soak", once: true, apart: true, run: measureSoak},
 	}
 }
 
@@ -33,6 +35,14 @@ func measureNames() []string {
 		names = append(names, m.name)
 	}
 	return names
+}
+
+// sides are whom it is made for, in turn.
+func (m measure) sides() []side {
+	if m.apart {
+		return []side{sideRelay}
+	}
+	return []side{sideFloor, sideRelay}
 }
 
 // readings are what one measurement of one side found.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"outboxrelay/deploy/local/rig"
 )
 
 // options are the command line.
@@ -21,12 +23,6 @@ type options struct {
 	strict bool
 	scale  scale
 }
-
-// Clouds that the bench can run on.
-const (
-	cloudEmbedded = "embedded"
-	cloudGoogle   = "google"
-)
 
 // scale is how much is measured.
 type scale struct {
@@ -48,6 +44,9 @@ type scale struct {
 
 	billing int           // records of the billed drain
 	idleFor time.Duration // how long an idle relay's bill is watched
+
+	soakStep time.Duration // how long a rate is tried
+	soakFor  time.Duration
 }
 
 // full is what the aims are stated for.
@@ -58,6 +57,7 @@ var full = scale{
 	steadyRate: 200, steadyFor: 20 * time.Second,
 	floodBacklog: 20_000, floodRate: 500, criticalRate: 50, floodFor: 15 * time.Second,
 	billing: 5_000, idleFor: time.Minute,
+	soakStep: 10 * time.Second, soakFor: 10 * time.Minute,
 }
 
 // smoke shows in a minute that everything runs.
@@ -68,18 +68,21 @@ var smoke = scale{
 	steadyRate: 100, steadyFor: 2 * time.Second,
 	floodBacklog: 1_000, floodRate: 200, criticalRate: 50, floodFor: 2 * time.Second,
 	billing: 500, idleFor: 3 * time.Second,
+	soakStep: 2 * time.Second, soakFor: 20 * time.Second,
 }
 
 func parseOptions(args []string, usage io.Writer) (options, error) {
 	opts := options{scale: full}
 	var only string
+	var soakFor time.Duration
 	flags := flag.NewFlagSet("relay-bench", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.StringVar(&opts.cloud, "cloud", cloudEmbedded, "what to run on: embedded, or google for Google's emulators")
+	flags.StringVar(&opts.cloud, "cloud", rig.CloudEmbedded, "what to run on: embedded, or google for Google's emulators")
 	flags.StringVar(&only, "only", "", "measurements, separated by commas: "+strings.Join(measureNames(), ", "))
 	flags.IntVar(&opts.rounds, "rounds", 2, "how often floor and relay are measured in turn")
 	flags.IntVar(&opts.window, "floor-window", 0, "documents in a window of the floor's listeners; 0: the better of 200 and 500")
 	flags.StringVar(&opts.relay, "relay", "", "a built outbox-relay; without it one is built")
+	flags.DurationVar(&soakFor, "soak", 0, "how long the measurement soak lasts, which -only must name (default 10m, with -short 20s)")
 	flags.BoolVar(&opts.short, "short", false, "a smoke run of about a minute")
 	flags.BoolVar(&opts.strict, "strict", false, fmt.Sprintf("exit with %d when an aim is missed", exitOver))
 	if err := flags.Parse(args); err != nil {
@@ -95,17 +98,23 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 		opts.scale = smoke
 		opts.rounds = 1
 	}
+	if soakFor != 0 {
+		opts.scale.soakFor = soakFor
+	}
 	return opts, opts.validate()
 }
 
 // validate names everything that is wrong.
 func (o options) validate() error {
 	var errs []error
-	if o.cloud != cloudEmbedded && o.cloud != cloudGoogle {
-		errs = append(errs, fmt.Errorf("-cloud is %q, want %s or %s", o.cloud, cloudEmbedded, cloudGoogle))
+	if o.cloud != rig.CloudEmbedded && o.cloud != rig.CloudGoogle {
+		errs = append(errs, fmt.Errorf("-cloud is %q, want %s or %s", o.cloud, rig.CloudEmbedded, rig.CloudGoogle))
 	}
 	if o.rounds < 1 {
 		errs = append(errs, fmt.Errorf("-rounds is %d, want at least 1", o.rounds))
+	}
+	if o.scale.soakFor < minSoak {
+		errs = append(errs, fmt.Errorf("-soak is %v, want at least %v", o.scale.soakFor, minSoak))
 	}
 	if o.window < 0 {
 		errs = append(errs, fmt.Errorf("-floor-window is %d, want 0 or more", o.window))
@@ -119,6 +128,14 @@ func (o options) validate() error {
 }
 
 // wants reports whether a measurement is to be made.
-func (o options) wants(name string) bool {
-	return len(o.only) == 0 || slices.Contains(o.only, name)
+func (o options) wants(m measure) bool {
+	if m.embeddedOnly && o.cloud != rig.CloudEmbedded {
+		return false
+	}
+	return len(o.only) == 0 && !m.apart || slices.Contains(o.only, m.name)
+}
+
+// compares reports whether a floor is to be measured too.
+func (o options) compares() bool {
+	return slices.ContainsFunc(measures(), func(m measure) bool { return !m.apart && o.wants(m) })
 }

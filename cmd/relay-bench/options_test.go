@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/deploy/local/rig"
 )
 
 func TestParseOptions(t *testing.T) {
@@ -20,6 +22,7 @@ func TestParseOptions(t *testing.T) {
 		"short":           {"-short", options{cloud: "embedded", rounds: 1, short: true, scale: smoke}, ""},
 		"unknown cloud":   {"-cloud moon", options{}, `-cloud is "moon"`},
 		"unknown measure": {"-only drain,speed", options{}, `-only names "speed"`},
+		"short soak":      {"-only soak -soak 1s", options{}, "-soak is 1s"},
 		"no rounds":       {"-rounds 0", options{}, "-rounds is 0"},
 		"window":          {"-floor-window -1", options{}, "-floor-window is -1"},
 		"argument":        {"drain", options{}, `unexpected argument "drain"`},
@@ -45,8 +48,21 @@ func TestParseOptions(t *testing.T) {
 
 func TestWants(t *testing.T) {
 	some := options{only: []string{"drain"}}
-	got := []bool{options{}.wants("rss"), some.wants("drain"), some.wants("rss")}
-	if diff := cmp.Diff([]bool{true, true, false}, got); diff != "" {
+	soak := options{only: []string{"soak"}}
+	drain, apart := measure{name: "drain"}, measure{name: "soak", apart: true}
+	got := map[string]bool{
+		"any": options{}.wants(drain), "named": some.wants(drain), "not named": soak.wants(drain),
+		"apart, any": options{}.wants(apart), "apart, named": soak.wants(apart),
+		"bill, on Google's": options{cloud: rig.CloudGoogle}.wants(measure{name: "billing", embeddedOnly: true}),
+		"floor for any":     options{}.compares(), "floor for soak": soak.compares(),
+	}
+	want := map[string]bool{
+		"any": true, "named": true, "not named": false,
+		"apart, any": false, "apart, named": true,
+		"bill, on Google's": false,
+		"floor for any":     true, "floor for soak": false,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

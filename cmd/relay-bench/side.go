@@ -10,6 +10,7 @@ import (
 
 	"outboxrelay/cmd/relay-bench/floor"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 // side is one of the two that are compared.
@@ -23,30 +24,35 @@ const (
 
 // running is a side at work.
 type running struct {
-	*child
+	*rig.Child
 	sampler *sampler
 }
 
-// start runs a side on the stage, sampled from its first moment.
-func (b *bench) start(s *stage, who side) (*running, error) {
-	env := append(s.cloud.env(), "GOOGLE_CLOUD_PROJECT="+project)
+// spec is how a side is run on the stage.
+func (b *bench) spec(s *stage, who side) rig.Spec {
+	env := append(s.cloud.Env(), "GOOGLE_CLOUD_PROJECT="+project)
 	path, args := b.relayPath, []string{"serve", "--catalog", b.catalogPath}
 	if who == sideFloor {
 		path, args = b.ownPath, []string{floorCommand, "-catalog", b.catalogPath, "-window", strconv.Itoa(b.window)}
 	} else {
 		env = append(env, "HOST=127.0.0.1", "PORT=0")
 	}
-	c, err := startChild(string(who), path, args, env, nil)
+	return rig.Spec{Name: string(who), Path: path, Args: args, Env: env}
+}
+
+// start runs a side on the stage, sampled from its first moment.
+func (b *bench) start(s *stage, who side) (*running, error) {
+	c, err := rig.Start(b.spec(s, who))
 	if err != nil {
 		return nil, err
 	}
-	return &running{child: c, sampler: startSampler(c.pid())}, nil
+	return &running{Child: c, sampler: startSampler(c.PID())}, nil
 }
 
 // finish stops the side and returns what it used, up to the moment of the call.
 func (r *running) finish() (timeline, error) {
 	line := r.sampler.timeline()
-	return line, r.stop()
+	return line, r.Stop()
 }
 
 // floorCommand is the hidden command under which the bench runs itself as the

@@ -7,12 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/pubsub/v2"
-
 	"outboxrelay/contracts"
-	"outboxrelay/deploy/local"
-	ierpubsub "outboxrelay/ier/pubsub"
+	"outboxrelay/deploy/local/rig"
 )
 
 // project is the one of every cloud of the bench.
@@ -21,48 +17,29 @@ const project = "relay-bench"
 // stage is what one measurement of one side happens on: a fresh cloud with the
 // catalog's topics, and clients of the bench's own.
 type stage struct {
-	cloud   *cloud
+	cloud   *rig.Cloud
 	catalog *contracts.Catalog
 	making  sync.Mutex // guards records
 	records *records
-	fs      *firestore.Client
-	ps      *pubsub.Client
+	clients *rig.Clients
 	// counted is how many billed reads the bench's own counting has caused.
 	counted int64
 }
 
 func (b *bench) openStage(ctx context.Context) (*stage, error) {
-	c, err := b.startCloud(ctx)
+	c, err := rig.StartCloud(ctx, b.opts.cloud, b.relayPath, b.catalogPath)
 	if err != nil {
 		return nil, fmt.Errorf("open stage: %w", err)
 	}
 	s := &stage{cloud: c, catalog: b.catalog, records: newRecords(b.catalog)}
-	if err := s.connect(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open stage: %w", err), s.close())
+	if s.clients, err = c.Connect(ctx, project, append(b.catalog.Topics(), controlTopic)); err != nil {
+		return nil, errors.Join(fmt.Errorf("open stage: %w", err), c.Stop())
 	}
 	return s, nil
 }
 
-func (s *stage) connect(ctx context.Context) error {
-	var err error
-	if s.fs, err = firestore.NewClient(ctx, project, local.FirestoreOptions(s.cloud.firestore)...); err != nil {
-		return fmt.Errorf("connect to Firestore: %w", err)
-	}
-	if s.ps, err = pubsub.NewClient(ctx, project, local.ClientOptions(s.cloud.pubsub)...); err != nil {
-		return fmt.Errorf("connect to Pub/Sub: %w", err)
-	}
-	return ierpubsub.EnsureTopics(ctx, s.ps, append(s.catalog.Topics(), controlTopic))
-}
-
 func (s *stage) close() error {
-	var errs []error
-	if s.fs != nil {
-		errs = append(errs, s.fs.Close())
-	}
-	if s.ps != nil {
-		errs = append(errs, s.ps.Close())
-	}
-	return errors.Join(append(errs, s.cloud.stop())...)
+	return errors.Join(s.clients.Close(), s.cloud.Stop())
 }
 
 func (s *stage) outboxes() []string {

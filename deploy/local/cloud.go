@@ -1,4 +1,4 @@
-// Package local joins the embedded Firestore and Pub/Sub into one cloud, which
+// Package local joins the embedded Firestore, Pub/Sub and Auth into one cloud, which
 // runs the product on one machine and its tests without anything installed. It
 // is a convenience: Google's own emulators are the judge of what is right.
 package local
@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 
-	firestorepb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"go.uber.org/zap"
 
+	"outboxrelay/deploy/firestore/indexes"
+	"outboxrelay/deploy/local/auth"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/pubsub"
 )
@@ -18,29 +20,36 @@ import (
 // anyPort is loopback, on any free port.
 const anyPort = "127.0.0.1:0"
 
+// authDir is where Auth keeps its accounts, below the data directory.
+const authDir = "auth"
+
 // Options say where a cloud listens and what it starts with. The zero value is
 // one in memory on free loopback ports.
 type Options struct {
 	Firestore string // HOST:PORT; "": loopback, any free port
 	PubSub    string // likewise
-	DataDir   string // keeps Firestore's documents; "": in memory. Pub/Sub is always in memory
+	Auth      string // likewise
+	DataDir   string // keeps Firestore's documents and Auth's accounts; "": in memory. Pub/Sub is always in memory
 
 	// Project and Topics name the topics that exist from the start. Without a
 	// project there are none.
 	Project string
 	Topics  []string
 
-	// RequireIndex refuses queries that lack their index; see firestore.Options.
-	RequireIndex func(*firestorepb.StructuredQuery) error
-	Log          *zap.Logger // nil: silent
+	// Indexes are Firestore's; nil: those of the built-in catalog. A query that
+	// needs another is refused.
+	Indexes *indexes.File
+	Log     *zap.Logger // nil: silent
 }
 
 // Cloud is an embedded cloud that serves until Close.
 type Cloud struct {
 	Firestore     *firestore.Server
 	PubSub        *pubsub.Server
+	Auth          *auth.Server
 	FirestoreAddr string // HOST:PORT for clients
 	PubSubAddr    string
+	AuthAddr      string
 }
 
 // Start opens a cloud. What it opened before an error is closed again.
@@ -58,12 +67,15 @@ func (c *Cloud) start(opts Options) error {
 	}
 	var err error
 	c.Firestore, err = firestore.Open(firestore.Options{
-		DataDir: opts.DataDir, RequireIndex: opts.RequireIndex, Log: opts.Log.Named("firestore"),
+		DataDir: opts.DataDir, Indexes: opts.Indexes, Log: opts.Log.Named("firestore"),
 	})
 	if err != nil {
 		return err
 	}
 	if c.PubSub, err = pubsub.Open(pubsub.Options{Log: opts.Log.Named("pubsub")}); err != nil {
+		return err
+	}
+	if c.Auth, err = auth.Open(auth.Options{DataDir: below(opts.DataDir, authDir), Log: opts.Log.Named("auth")}); err != nil {
 		return err
 	}
 	if opts.Project != "" {
@@ -74,8 +86,19 @@ func (c *Cloud) start(opts Options) error {
 	if c.FirestoreAddr, err = c.Firestore.Start(orAnyPort(opts.Firestore)); err != nil {
 		return err
 	}
-	c.PubSubAddr, err = c.PubSub.Start(orAnyPort(opts.PubSub))
+	if c.PubSubAddr, err = c.PubSub.Start(orAnyPort(opts.PubSub)); err != nil {
+		return err
+	}
+	c.AuthAddr, err = c.Auth.Start(orAnyPort(opts.Auth))
 	return err
+}
+
+// below names a directory within dir; "" stays "", which is memory.
+func below(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
 }
 
 func orAnyPort(addr string) string {
@@ -91,16 +114,18 @@ func (c *Cloud) Env() []string {
 	return []string{
 		"FIRESTORE_EMULATOR_HOST=" + c.FirestoreAddr,
 		"PUBSUB_EMULATOR_HOST=" + c.PubSubAddr,
+		"FIREBASE_AUTH_EMULATOR_HOST=" + c.AuthAddr,
 	}
 }
 
 // AdminHandler serves the fault switches and figures of the parts, under
-// /firestore/ and /pubsub/, and Firestore's bill under /billing as well. It asks
+// /firestore/, /pubsub/ and /auth/, and Firestore's bill under /billing as well. It asks
 // for no authentication: whoever serves it keeps it on a loopback address.
 func (c *Cloud) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/firestore/", http.StripPrefix("/firestore", c.Firestore.AdminHandler()))
 	mux.Handle("/pubsub/", http.StripPrefix("/pubsub", c.PubSub.AdminHandler()))
+	mux.Handle("/auth/", http.StripPrefix("/auth", c.Auth.AdminHandler()))
 	mux.Handle("GET /billing", c.Firestore.AdminHandler())
 	// A page of another site must not be able to switch faults on.
 	return http.NewCrossOriginProtection().Handler(mux)
@@ -114,6 +139,9 @@ func (c *Cloud) Close() error {
 	}
 	if c.PubSub != nil {
 		errs = append(errs, c.PubSub.Close())
+	}
+	if c.Auth != nil {
+		errs = append(errs, c.Auth.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -11,6 +11,8 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	firebase "firebase.google.com/go/v4"
+	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"google.golang.org/api/option"
@@ -47,7 +49,22 @@ func dial(t *testing.T, addr string) *grpc.ClientConn {
 	return conn
 }
 
-func TestStartServesBothParts(t *testing.T) {
+// dialAuth returns the administrator of project p at addr.
+func dialAuth(t *testing.T, addr string) *auth.Client {
+	t.Helper()
+	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", addr)
+	app, err := firebase.NewApp(t.Context(), &firebase.Config{ProjectID: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := app.Auth(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func TestStartServesAllParts(t *testing.T) {
 	c := setup(t, Options{Project: "p", Topics: []string{"orders"}})
 
 	docs, err := firestore.NewClient(t.Context(), "p", option.WithGRPCConn(dial(t, c.FirestoreAddr)))
@@ -64,33 +81,45 @@ func TestStartServesBothParts(t *testing.T) {
 	if _, err := topics.TopicAdminClient.GetTopic(t.Context(), &pb.GetTopicRequest{Topic: "projects/p/topics/orders"}); err != nil {
 		t.Errorf("get the topic: %v", err)
 	}
-	want := []string{"FIRESTORE_EMULATOR_HOST=" + c.FirestoreAddr, "PUBSUB_EMULATOR_HOST=" + c.PubSubAddr}
+	if _, err := dialAuth(t, c.AuthAddr).CreateUser(t.Context(), &auth.UserToCreate{}); err != nil {
+		t.Errorf("create a user: %v", err)
+	}
+	want := []string{
+		"FIRESTORE_EMULATOR_HOST=" + c.FirestoreAddr, "PUBSUB_EMULATOR_HOST=" + c.PubSubAddr,
+		"FIREBASE_AUTH_EMULATOR_HOST=" + c.AuthAddr,
+	}
 	if diff := cmp.Diff(want, c.Env()); diff != "" {
 		t.Errorf("Env (-want +got):\n%s", diff)
 	}
 }
 
-func TestDataDirKeepsDocuments(t *testing.T) {
+func TestDataDirKeepsDocumentsAndAccounts(t *testing.T) {
 	dir := t.TempDir()
-	run := func(f func(context.Context, *firestore.Client)) {
+	run := func(f func(context.Context, *firestore.Client, *auth.Client)) {
 		c := setup(t, Options{DataDir: dir})
 		docs, err := firestore.NewClient(t.Context(), "p", option.WithGRPCConn(dial(t, c.FirestoreAddr)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		f(t.Context(), docs)
+		f(t.Context(), docs, dialAuth(t, c.AuthAddr))
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run(func(ctx context.Context, docs *firestore.Client) {
+	run(func(ctx context.Context, docs *firestore.Client, users *auth.Client) {
 		if _, err := docs.Doc("c/d").Set(ctx, map[string]any{"n": 1}); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := users.CreateUser(ctx, (&auth.UserToCreate{}).UID("alice")); err != nil {
+			t.Fatal(err)
+		}
 	})
-	run(func(ctx context.Context, docs *firestore.Client) {
+	run(func(ctx context.Context, docs *firestore.Client, users *auth.Client) {
 		if _, err := docs.Doc("c/d").Get(ctx); err != nil {
 			t.Errorf("document after a restart: %v", err)
+		}
+		if _, err := users.GetUser(ctx, "alice"); err != nil {
+			t.Errorf("user after a restart: %v", err)
 		}
 	})
 }
@@ -104,6 +133,7 @@ func TestStartTellsATakenPort(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"Firestore": {Firestore: lis.Addr().String()},
 		"pub/sub":   {PubSub: lis.Addr().String()},
+		"Auth":      {Auth: lis.Addr().String()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Start(opts); err == nil || !strings.Contains(err.Error(), name) {
@@ -127,6 +157,9 @@ func TestAdminHandler(t *testing.T) {
 		{"POST", "/pubsub/faults", `{"topic":"orders","code":"UNAVAILABLE"}`, "cross-site", http.StatusForbidden},
 		{"DELETE", "/pubsub/faults", "", "", http.StatusNoContent},
 		{"GET", "/pubsub/counts", "", "", http.StatusOK},
+		{"POST", "/auth/faults", `{"method":"accounts:update","status":503}`, "", http.StatusCreated},
+		{"POST", "/auth/faults", `{"method":"accounts:update","status":503}`, "cross-site", http.StatusForbidden},
+		{"GET", "/auth/counts", "", "", http.StatusOK},
 		{"GET", "/elsewhere", "", "", http.StatusNotFound},
 	} {
 		t.Run(tc.method+" "+tc.path+" "+tc.site, func(t *testing.T) {

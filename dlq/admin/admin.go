@@ -3,9 +3,13 @@ package admin
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // Prefix is the path below which the API answers. The handler expects to see it:
@@ -17,6 +21,9 @@ type api struct {
 	config Config
 	huma   huma.API
 	routes map[string]*route // by the mux's pattern
+
+	controls *shared[map[contracts.Lane]dlq.LaneControl]
+	counts   *shared[*dlq.Counts]
 }
 
 // New makes the API's handler. It starts nothing.
@@ -27,11 +34,18 @@ func New(c Config) (http.Handler, error) {
 	c = c.withDefaults()
 	mux := http.NewServeMux()
 	a := &api{config: c, huma: humago.NewWithPrefix(mux, Prefix, humaConfig()), routes: make(map[string]*route)}
+	a.controls = &shared[map[contracts.Lane]dlq.LaneControl]{
+		read: c.Queue.LaneControls, now: c.Now, good: func(map[contracts.Lane]dlq.LaneControl) time.Duration { return controlsGood },
+	}
+	a.counts = &shared[*dlq.Counts]{read: c.Queue.Count, now: c.Now, good: countsGood}
 	a.deadLetters()
+	a.listing()
 	a.decisions()
 	a.replays()
 	a.freezes()
 	a.lanes()
+	a.targets()
+	a.summary()
 	a.traces()
 	if err := a.document(); err != nil {
 		return nil, fmt.Errorf("make admin API: %w", err)

@@ -46,7 +46,7 @@ func (a *answer) refuse(p *Problem, path string) {
 	_ = encode(&a.body, p) // strings and numbers: they can be encoded
 }
 
-// send writes the answer. Answers are for who asked and for now.
+// send writes the answer. Answers are for who asked, at this moment: nobody may keep them.
 func (a *answer) send(w http.ResponseWriter) {
 	h := w.Header()
 	maps.Copy(h, a.header)

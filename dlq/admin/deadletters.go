@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"outboxrelay/dlq"
@@ -13,8 +14,9 @@ type DeadLetterDetail struct {
 	DeadLetter
 	Record          map[string]any `json:"record" doc:"The outbox record as it stood."`
 	RecordTrimmed   bool           `json:"recordTrimmed,omitempty" doc:"The copy lacks its payload, which stands in the outbox document alone: both would not fit into one."`
-	PayloadWithheld string         `json:"payloadWithheld,omitempty" example:"the payload of a SECURITY_BLOCK dead letter is shown to the role security alone" doc:"Why part of the record is not shown."`
+	PayloadWithheld string         `json:"payloadWithheld,omitempty" example:"the payload of a SECURITY_BLOCK dead letter is covered" doc:"Why part of the record is not shown, and how to see it."`
 	Actions         []Possible     `json:"actions" nullable:"false" doc:"What the caller may decide about it now."`
+	Order           *OrderNote     `json:"order,omitempty" doc:"What a replay would do to the order of its aggregate; left out where the caller may not ask for one now."`
 }
 
 // DeadLetterList is one page of dead letters, the latest first.
@@ -68,9 +70,10 @@ func (a *api) deadLetters() {
 	}, a.listGroups)
 	register(a, route{
 		method: http.MethodGet, path: "/dlq/{id}", role: dlq.Viewer, name: "get-dead-letter", tag: tagDeadLetters,
-		summary: "Look at a dead letter", description: "With its record, and what the caller may decide about it. The payload of a SECURITY_BLOCK one is shown to the role security alone.",
+		summary: "Look at a dead letter", description: "With its record, and what the caller may decide about it. The payload of a SECURITY_BLOCK one is covered: see uncover.",
 		also: []int{http.StatusNotFound},
 	}, a.getDeadLetter)
+	a.uncovers()
 }
 
 func (a *api) listDeadLetters(ctx context.Context, in *filteredInput) (*output[DeadLetterList], error) {
@@ -102,9 +105,16 @@ func (a *api) getDeadLetter(ctx context.Context, in *deadLetterInput) (*deadLett
 	about(ctx, item.TraceID)
 	who := actor(ctx)
 	out := &deadLetterOutput{ETag: etag(item.UpdateTime), Body: DeadLetterDetail{DeadLetter: deadLetterOf(item), RecordTrimmed: item.RecordTrimmed}}
-	out.Body.Record, out.Body.PayloadWithheld = recordFor(item, who.Role)
+	out.Body.Record, out.Body.PayloadWithheld = coveredRecord(item)
 	if out.Body.Actions, err = a.possible(ctx, item, who); err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(out.Body.Actions, func(p Possible) bool { return p.Action == dlq.Replay && p.Allowed }) {
+		order, err := a.config.Queue.Order(ctx, item)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Order = orderNoteOf(order)
 	}
 	return out, nil
 }

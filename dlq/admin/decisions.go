@@ -71,10 +71,16 @@ func (a *api) decide(ctx context.Context, action dlq.Action, in *decisionInput) 
 	}
 	about(ctx, d.Item.TraceID)
 	out := &decisionOutput{ETag: etag(d.Item.UpdateTime), Body: Decided{Item: deadLetterOf(d.Item), Decision: decisionOf(d, action)}}
-	if o := d.Order; o != nil {
-		out.Body.Order = &OrderNote{o.DeliveredSince, o.AtLeast, o.Message}
-	}
+	out.Body.Order = orderNoteOf(d.Order)
 	return out, nil
+}
+
+// orderNoteOf is nil for none.
+func orderNoteOf(o *dlq.OrderNote) *OrderNote {
+	if o == nil {
+		return nil
+	}
+	return &OrderNote{o.DeliveredSince, o.AtLeast, o.Message}
 }
 
 // decisionOf is the decision that was made. Its entry is missing where it stood

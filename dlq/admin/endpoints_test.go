@@ -15,6 +15,8 @@ const because = `{"reason":"because"}`
 // endpoints lists every operation of the contract.
 var endpoints = []endpoint{
 	{http.MethodGet, "/dlq", "/dlq?tier=REVIEW_REQUIRED", "", "viewer", 200},
+	{http.MethodGet, "/dlq/count", "/dlq/count?tier=REVIEW_REQUIRED", "", "viewer", 200},
+	{http.MethodGet, "/dlq/named", "/dlq/named?ids=%5B%227f0c:acc-1:3%22%5D", "", "viewer", 200},
 	{http.MethodGet, "/dlq/groups", "/dlq/groups", "", "viewer", 200},
 	{http.MethodGet, "/dlq/{id}", "/dlq/7f0c:acc-1:3", "", "viewer", 200},
 	{http.MethodPost, "/dlq/{id}/replay", "/dlq/7f0c:acc-1:3/replay", because, "operator", 202},
@@ -26,12 +28,17 @@ var endpoints = []endpoint{
 	{http.MethodGet, "/replays/{id}", "/replays/b", "", "operator", 200},
 	{http.MethodPost, "/replays/{id}/cancel", "/replays/b/cancel", "", "operator", 200},
 	{http.MethodGet, "/freezes", "/freezes", "", "viewer", 200},
+	{http.MethodGet, "/freezes/{aggregateId}", "/freezes/acc-1", "", "viewer", 200},
 	{http.MethodPost, "/freezes/{aggregateId}/release", "/freezes/acc-1/release", because, "security", 202},
 	{http.MethodGet, "/lanes", "/lanes", "", "viewer", 200},
 	{http.MethodGet, "/outboxes", "/outboxes", "", "viewer", 200},
+	{http.MethodGet, "/targets", "/targets", "", "viewer", 200},
+	{http.MethodGet, "/dlq/summary", "/dlq/summary", "", "viewer", 200},
 	{http.MethodPost, "/lanes/{lane}/pause", "/lanes/BACKGROUND_LANE/pause", "", "operator", 200},
 	{http.MethodPost, "/lanes/{lane}/resume", "/lanes/BACKGROUND_LANE/resume", "", "operator", 200},
 	{http.MethodGet, "/trace/{traceId}", "/trace/trace-1", "", "viewer", 200},
+	{http.MethodPost, "/dlq/{id}/uncover", "/dlq/7f0c:acc-1:3/uncover", because, "security", 200},
+	{http.MethodGet, "/records", "/records?aggregateId=acc-1", "", "viewer", 200},
 	{http.MethodGet, "/audit", "/audit?actor=alice", "", "viewer", 200},
 	{http.MethodGet, "/openapi.json", "/openapi.json", "", "viewer", 200},
 }

@@ -25,7 +25,7 @@ func seen(ifMatch string) (time.Time, error) {
 	}
 	nanos, err := strconv.ParseInt(text, 36, 64)
 	if err != nil || weak || etag(time.Unix(0, nanos)) != ifMatch {
-		return time.Time{}, problem(http.StatusPreconditionFailed, "If-Match holds no entity tag of a dead letter", "look at it again, then decide")
+		return time.Time{}, problem(http.StatusPreconditionFailed, "If-Match holds no entity tag of what it is about", "look at it again, then decide")
 	}
 	return time.Unix(0, nanos).UTC(), nil
 }

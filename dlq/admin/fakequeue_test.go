@@ -19,6 +19,7 @@ type fakeQueue struct {
 	older   []*dlq.Item
 	calls   []string
 	id      string // of the last call that has one
+	ids     []string
 	decide  dlq.Decide
 	filter  dlq.Filter
 	page    dlq.Page
@@ -77,6 +78,19 @@ func (q *fakeQueue) Older(ctx context.Context, _ *dlq.Item) ([]*dlq.Item, error)
 	return q.older, q.begin(ctx, "Older")
 }
 
+func (q *fakeQueue) Order(ctx context.Context, _ *dlq.Item) (*dlq.OrderNote, error) {
+	return &dlq.OrderNote{DeliveredSince: 1, Message: "one later version"}, q.begin(ctx, "Order")
+}
+
+func (q *fakeQueue) Uncover(ctx context.Context, id string, a dlq.Actor, reason string) (*dlq.Uncovered, error) {
+	if err := q.begin(ctx, "Uncover"); err != nil {
+		return nil, err
+	}
+	q.id = id
+	item := *q.item
+	return &dlq.Uncovered{Item: &item, Entry: &dlq.Entry{ID: "look", At: died, Actor: a.Name, Action: "uncover", Reason: reason}}, nil
+}
+
 func (q *fakeQueue) List(ctx context.Context, f dlq.Filter, p dlq.Page) (dlq.Paged[*dlq.Item], error) {
 	if err := q.begin(ctx, "List"); err != nil {
 		return dlq.Paged[*dlq.Item]{}, err
@@ -95,6 +109,16 @@ func (q *fakeQueue) Groups(ctx context.Context, f dlq.Filter, p dlq.Page) (dlq.P
 	return dlq.Paged[dlq.GroupCount]{Items: []dlq.GroupCount{{Group: dlq.Group{ID: "g", EventType: "E", Code: "Internal"}, Count: 2}}}, nil
 }
 
+func (q *fakeQueue) Matching(ctx context.Context, f dlq.Filter) (n int64, more bool, err error) {
+	q.filter = f
+	return dlq.MaxMatching, true, q.begin(ctx, "Matching")
+}
+
+func (q *fakeQueue) Named(ctx context.Context, ids []string) ([]*dlq.Item, error) {
+	q.ids = ids
+	return []*dlq.Item{letter()}, q.begin(ctx, "Named")
+}
+
 func (q *fakeQueue) Decide(ctx context.Context, id string, d dlq.Decide) (*dlq.Decided, error) {
 	if err := q.begin(ctx, "Decide"); err != nil {
 		return nil, err
@@ -107,9 +131,9 @@ func (q *fakeQueue) Decide(ctx context.Context, id string, d dlq.Decide) (*dlq.D
 	return out, nil
 }
 
-func (q *fakeQueue) Select(ctx context.Context, f dlq.Filter) (*dlq.Selection, error) {
-	q.filter = f
-	return &dlq.Selection{Items: []*dlq.Item{letter()}}, q.begin(ctx, "Select")
+func (q *fakeQueue) Select(ctx context.Context, f dlq.Filter, ids ...string) (*dlq.Selection, error) {
+	q.filter, q.ids = f, ids
+	return &dlq.Selection{Items: []*dlq.Item{letter()}, Pin: "1.a.b"}, q.begin(ctx, "Select")
 }
 
 func (q *fakeQueue) StartBulk(ctx context.Context, r dlq.BulkRequest) (*dlq.Bulk, error) {
@@ -131,11 +155,25 @@ func (q *fakeQueue) CancelBulk(ctx context.Context, id string, a dlq.Actor, reas
 	return &dlq.Bulk{ID: id, State: dlq.BulkCancelled, CancelledBy: a.Name, CreatedAt: died}, q.begin(ctx, "CancelBulk")
 }
 
-func (q *fakeQueue) Freezes(ctx context.Context, _ dlq.Page) (dlq.Paged[*dlq.Freeze], error) {
+func (q *fakeQueue) Freezes(ctx context.Context, p dlq.Page) (dlq.Paged[*dlq.Freeze], error) {
+	q.page = p
 	return dlq.Paged[*dlq.Freeze]{Items: []*dlq.Freeze{{AggregateID: "acc-1", State: dlq.Frozen}}}, q.begin(ctx, "Freezes")
 }
 
-func (q *fakeQueue) Release(ctx context.Context, aggregateID string, _ dlq.Actor, _ string) (*dlq.Released, error) {
+func (q *fakeQueue) Freeze(ctx context.Context, aggregateID string) (*dlq.Freeze, error) {
+	q.id = aggregateID
+	return &dlq.Freeze{AggregateID: aggregateID, State: dlq.Frozen}, q.begin(ctx, "Freeze")
+}
+
+func (q *fakeQueue) Held(ctx context.Context, _ string) ([]dlq.Held, error) {
+	return []dlq.Held{{Outbox: "accOutbox", Records: 2}, {Outbox: "orgOutbox", Records: 1000, AtLeast: true}}, q.begin(ctx, "Held")
+}
+
+func (q *fakeQueue) Overtaken(ctx context.Context, _ string) ([]*dlq.Item, error) {
+	return []*dlq.Item{letter()}, q.begin(ctx, "Overtaken")
+}
+
+func (q *fakeQueue) Release(ctx context.Context, aggregateID string, _ dlq.Release) (*dlq.Released, error) {
 	q.id = aggregateID
 	return &dlq.Released{Freeze: &dlq.Freeze{AggregateID: aggregateID, State: dlq.Releasing}, Open: []*dlq.Item{letter()}}, q.begin(ctx, "Release")
 }
@@ -150,12 +188,24 @@ func (q *fakeQueue) SetLane(ctx context.Context, lane contracts.Lane, paused boo
 	return &dlq.LaneControl{Lane: lane, Paused: paused, By: a.Name, At: died, Reason: reason}, q.begin(ctx, "SetLane")
 }
 
+func (q *fakeQueue) Count(ctx context.Context) (*dlq.Counts, error) {
+	return &dlq.Counts{At: died, Freezes: 2, Tiers: []dlq.TierCount{{
+		Tier: contracts.SecurityBlock, Open: 3, Oldest: died, Replaying: 1,
+		States: []dlq.StateCount{{State: contracts.DeadBlocked, Open: 2, Oldest: died}, {State: contracts.DeadAuthorized, Open: 1, Oldest: died}},
+	}}}, q.begin(ctx, "Count")
+}
+
 func (q *fakeQueue) Trace(ctx context.Context, traceID string) (*dlq.Timeline, error) {
 	q.id = traceID
 	return &dlq.Timeline{
 		TraceID: traceID, Events: []dlq.Event{{At: died, Kind: "appended", Summary: "appended"}}, Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1"}},
 		DeadLetters: []*dlq.Item{letter()}, Freezes: []*dlq.Freeze{{AggregateID: "acc-1", State: dlq.Frozen}},
 	}, q.begin(ctx, "Trace")
+}
+
+func (q *fakeQueue) Records(ctx context.Context, f dlq.RecordFilter) (*dlq.FoundRecords, error) {
+	q.id = f.AggregateID
+	return &dlq.FoundRecords{Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1", TraceID: "trace-1"}}}, q.begin(ctx, "Records")
 }
 
 func (q *fakeQueue) Audit(ctx context.Context, _ dlq.AuditFilter, p dlq.Page) (dlq.Paged[*dlq.Entry], error) {

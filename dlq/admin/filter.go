@@ -17,7 +17,7 @@ type FilterQuery struct {
 	State       contracts.DeadState `query:"state" enum:"scheduled,awaiting_review,blocked,authorized,replayed,discarded" doc:"Those in this state."`
 	Outbox      string              `query:"outbox" maxLength:"1500" example:"accOutbox" doc:"Those of this outbox."`
 	Lane        contracts.Lane      `query:"lane" enum:"CRITICAL_LANE,STANDARD_LANE,BACKGROUND_LANE" doc:"Those of this lane."`
-	Reason      contracts.Reason    `query:"reason" enum:"ATTEMPTS_EXHAUSTED,CONTRACT_VIOLATION,PERMANENT_FAILURE,CLAIMS_REFRESH_FAILED" doc:"Those dead-lettered for this reason."`
+	Reason      contracts.Reason    `query:"reason" enum:"ATTEMPTS_EXHAUSTED,CONTRACT_VIOLATION,PERMANENT_FAILURE,CLAIMS_REFRESH_FAILED,RESTORED" doc:"Those dead-lettered for this reason."`
 	Group       string              `query:"group" maxLength:"1500" doc:"Those of this group; see GET /dlq/groups."`
 	Open        string              `query:"open" enum:"true,false" doc:"true: those neither replayed nor discarded; false: the others; left out: all."`
 	From        time.Time           `query:"from" example:"2026-03-01T00:00:00Z" doc:"Those dead-lettered at this time or later."`
@@ -46,7 +46,7 @@ type Filter struct {
 	State       contracts.DeadState `json:"state,omitempty" enum:"scheduled,awaiting_review,blocked,authorized,replayed,discarded" doc:"Those in this state."`
 	Outbox      string              `json:"outbox,omitempty" minLength:"1" maxLength:"1500" example:"accOutbox" doc:"Those of this outbox."`
 	Lane        contracts.Lane      `json:"lane,omitempty" enum:"CRITICAL_LANE,STANDARD_LANE,BACKGROUND_LANE" doc:"Those of this lane."`
-	Reason      contracts.Reason    `json:"reason,omitempty" enum:"ATTEMPTS_EXHAUSTED,CONTRACT_VIOLATION,PERMANENT_FAILURE,CLAIMS_REFRESH_FAILED" doc:"Those dead-lettered for this reason."`
+	Reason      contracts.Reason    `json:"reason,omitempty" enum:"ATTEMPTS_EXHAUSTED,CONTRACT_VIOLATION,PERMANENT_FAILURE,CLAIMS_REFRESH_FAILED,RESTORED" doc:"Those dead-lettered for this reason."`
 	Group       string              `json:"group,omitempty" minLength:"1" maxLength:"1500" doc:"Those of this group; see GET /dlq/groups."`
 	Open        *bool               `json:"open,omitempty" doc:"true: those neither replayed nor discarded."`
 	From        time.Time           `json:"from,omitzero" example:"2026-03-01T00:00:00Z" doc:"Those dead-lettered at this time or later."`

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -23,6 +25,28 @@ type Freeze struct {
 	ReleasedBy  string           `json:"releasedBy,omitempty" doc:"Of a release under way, as all below."`
 	ReleasedAt  time.Time        `json:"releasedAt,omitzero"`
 	Release     string           `json:"release,omitempty" doc:"The decision's ID."`
+	ETag        string           `json:"etag" example:"\"1d3k\"" doc:"For If-Match: a release with it is refused (412) when the freeze was changed since."`
+	Held        *Held            `json:"held,omitempty" doc:"Its records that are held; left out where they are not counted."`
+}
+
+// Held is how many records a freeze holds.
+type Held struct {
+	Records  int64        `json:"records" example:"12" doc:"Of all outboxes."`
+	AtLeast  bool         `json:"atLeast,omitempty" doc:"There may be more."`
+	Outboxes []OutboxHeld `json:"outboxes" nullable:"false" doc:"Those that have any."`
+}
+
+// OutboxHeld is how many records of one outbox a freeze holds.
+type OutboxHeld struct {
+	Outbox  string `json:"outbox" example:"accOutbox"`
+	Records int64  `json:"records" example:"12" doc:"Counted to 1000."`
+	AtLeast bool   `json:"atLeast,omitempty" doc:"There may be more."`
+}
+
+// FreezeDetail is one freeze with what its release would let go on, and past what.
+type FreezeDetail struct {
+	Freeze
+	Open []DeadLetter `json:"open" nullable:"false" doc:"SECURITY_BLOCK dead letters of the aggregate that nobody replayed or discarded: a release lets what is held overtake them. A few at most."`
 }
 
 // FreezeList is one page of freezes.
@@ -37,8 +61,22 @@ type Released struct {
 	Open   []DeadLetter `json:"open" nullable:"false" doc:"SECURITY_BLOCK dead letters of the aggregate that nobody replayed or discarded: what is released overtakes them."`
 }
 
+type freezesInput struct {
+	PageQuery
+	Held string `query:"held" enum:"true" doc:"true: count what each holds. A page has 20 at most then."`
+}
+
+// maxFreezesHeld bounds a page whose held records are counted: each freeze costs
+// a count of every outbox.
+const maxFreezesHeld = 20
+
+type freezeInput struct {
+	AggregateID string `path:"aggregateId" example:"acc-1" doc:"The aggregate, percent-encoded."`
+}
+
 type releaseInput struct {
 	AggregateID string `path:"aggregateId" example:"acc-1" doc:"The aggregate, percent-encoded."`
+	IfMatch     string `header:"If-Match" example:"\"1d3k\"" doc:"The etag of the freeze that the caller looked at. The release is refused (412) when that was changed since, as by another dead letter."`
 	Body        Why
 }
 
@@ -49,23 +87,90 @@ func (a *api) freezes() {
 		summary: "List frozen aggregates", description: "Those whose release is under way are among them.", also: []int{http.StatusUnprocessableEntity},
 	}, a.listFreezes)
 	register(a, route{
+		method: http.MethodGet, path: "/freezes/{aggregateId}", role: dlq.Viewer, name: "get-freeze", tag: tagFreezes,
+		summary: "Look at a frozen aggregate", description: "With what is held, and what of it a release would let that overtake.",
+		also: []int{http.StatusNotFound},
+	}, a.getFreeze)
+	register(a, route{
 		method: http.MethodPost, path: "/freezes/{aggregateId}/release", role: dlq.Security, name: "release-aggregate", tag: tagFreezes,
 		summary:     "Release a frozen aggregate",
 		description: "What is held goes on, in order; the freeze is gone when all of that is pending again. It may be released while its dead letters are open: open names them.",
-		status:      http.StatusAccepted, also: []int{http.StatusNotFound, http.StatusConflict},
+		status:      http.StatusAccepted, also: []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed},
 	}, a.release)
 }
 
-func (a *api) listFreezes(ctx context.Context, in *PageQuery) (*output[FreezeList], error) {
+func (a *api) listFreezes(ctx context.Context, in *freezesInput) (*output[FreezeList], error) {
+	counted := in.Held == "true"
+	if counted {
+		in.Limit = min(in.Limit, maxFreezesHeld)
+	}
 	page, err := a.config.Queue.Freezes(ctx, in.page())
 	if err != nil {
 		return nil, err
 	}
-	return &output[FreezeList]{FreezeList{convert(page.Items, freezeOf), page.Next}}, nil
+	out := convert(page.Items, freezeOf)
+	if counted {
+		if err := a.countHeld(ctx, out); err != nil {
+			return nil, err
+		}
+	}
+	return &output[FreezeList]{FreezeList{out, page.Next}}, nil
+}
+
+// freezesAtOnce is how many freezes are counted at the same time.
+const freezesAtOnce = 4
+
+func (a *api) countHeld(ctx context.Context, freezes []Freeze) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(freezesAtOnce)
+	for n := range freezes {
+		g.Go(func() error {
+			held, err := a.held(ctx, freezes[n].AggregateID)
+			freezes[n].Held = held
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+func (a *api) held(ctx context.Context, aggregateID string) (*Held, error) {
+	counts, err := a.config.Queue.Held(ctx, aggregateID)
+	if err != nil {
+		return nil, err
+	}
+	out := &Held{Outboxes: []OutboxHeld{}}
+	for _, c := range counts {
+		out.Records += c.Records
+		out.AtLeast = out.AtLeast || c.AtLeast
+		out.Outboxes = append(out.Outboxes, OutboxHeld(c))
+	}
+	return out, nil
+}
+
+func (a *api) getFreeze(ctx context.Context, in *freezeInput) (*output[FreezeDetail], error) {
+	freeze, err := a.config.Queue.Freeze(ctx, in.AggregateID)
+	if err != nil {
+		return nil, err
+	}
+	about(ctx, freeze.TraceID)
+	out := FreezeDetail{Freeze: freezeOf(freeze)}
+	if out.Held, err = a.held(ctx, in.AggregateID); err != nil {
+		return nil, err
+	}
+	open, err := a.config.Queue.Overtaken(ctx, in.AggregateID)
+	if err != nil {
+		return nil, err
+	}
+	out.Open = convert(open, deadLetterOf)
+	return &output[FreezeDetail]{out}, nil
 }
 
 func (a *api) release(ctx context.Context, in *releaseInput) (*output[Released], error) {
-	r, err := a.config.Queue.Release(ctx, in.AggregateID, actor(ctx), in.Body.Reason)
+	saw, err := seen(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.config.Queue.Release(ctx, in.AggregateID, dlq.Release{Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
 	if err != nil {
 		return nil, err
 	}
@@ -78,5 +183,6 @@ func freezeOf(f *dlq.Freeze) Freeze {
 		AggregateID: f.AggregateID, State: f.State, FrozenAt: f.FrozenAt, Reason: f.Reason, Outbox: f.Outbox, EventType: f.EventType,
 		EventID: f.EventID, TraceID: f.TraceID, DeadLetters: append([]string{}, f.DeadLetters...),
 		ReleasedBy: f.ReleasedBy, ReleasedAt: f.ReleasedAt, Release: f.Release,
+		ETag: etag(f.UpdateTime),
 	}
 }

@@ -25,16 +25,21 @@ type Lane struct {
 	Queued      int            `json:"queued"`
 	InFlight    int            `json:"inFlight"`
 	Waiting     int            `json:"waiting" doc:"For a retry, their own or an older record's."`
+	Overdue     int            `json:"overdue" doc:"Of those queued, in flight or waiting: past the SLA now."`
+	Oldest      time.Time      `json:"oldest,omitzero" doc:"When the oldest of them was appended; left out where there is none."`
+	Received    int64          `json:"received" doc:"Taken into memory since it was started; a record that is taken again counts again."`
 	Delivered   int64          `json:"delivered" doc:"Since it was started."`
 	Breaches    int64          `json:"breaches" doc:"Delivered later than the SLA, since it was started."`
-	P50Millis   int64          `json:"p50Millis,omitempty" doc:"The lag's median; left out where it is not known."`
+	P50Millis   int64          `json:"p50Millis,omitempty" doc:"The lag's median in the last minute; left out where nothing was delivered."`
 	P99Millis   int64          `json:"p99Millis,omitempty" doc:"The lag that one in a hundred exceeds."`
 }
 
 // LaneList is all lanes.
 type LaneList struct {
-	Items   []Lane `json:"items" nullable:"false"`
-	Warning string `json:"warning,omitempty" example:"Firestore cannot be reached: who paused what is not known" doc:"What is not known."`
+	Items    []Lane `json:"items" nullable:"false"`
+	Instance string `json:"instance,omitempty" example:"relay-7c9f" doc:"The instance that answers."`
+	Stopping bool   `json:"stopping" doc:"It is about to end."`
+	Warning  string `json:"warning,omitempty" example:"Firestore cannot be reached: who paused what is not known" doc:"What is not known."`
 }
 
 // LaneControl is whether a lane is paused, and who said so last.
@@ -48,7 +53,8 @@ type LaneControl struct {
 
 // OutboxList is all outboxes.
 type OutboxList struct {
-	Items []OutboxStatus `json:"items" nullable:"false"`
+	Items      []OutboxStatus `json:"items" nullable:"false"`
+	QueueOwner string         `json:"queueOwner,omitempty" example:"relay-7c9f" doc:"The instance that runs bulk replays, alerts and releases."`
 }
 
 type laneInput struct {
@@ -60,11 +66,11 @@ type laneInput struct {
 func (a *api) lanes() {
 	register(a, route{
 		method: http.MethodGet, path: "/lanes", role: dlq.Viewer, name: "list-lanes", tag: tagService,
-		summary: "List lanes", description: "Whether they are paused, and how they do on the instance that answers.",
+		summary: "List lanes", description: "Whether they are paused, as it was up to ten seconds ago, and how they do on the instance that answers.",
 	}, a.listLanes)
 	register(a, route{
 		method: http.MethodGet, path: "/outboxes", role: dlq.Viewer, name: "list-outboxes", tag: tagService,
-		summary: "List outboxes", description: "As the instance that answers sees them.",
+		summary: "List outboxes", description: "Who relays each, since when, and how it does, as the instance that answers sees it.",
 	}, a.listOutboxes)
 	errs := []int{http.StatusNotFound, http.StatusConflict}
 	register(a, route{
@@ -84,37 +90,69 @@ func (a *api) lanes() {
 // listLanes answers what this instance knows also while Firestore is away: that
 // is when somebody looks.
 func (a *api) listLanes(ctx context.Context, _ *struct{}) (*output[LaneList], error) {
-	out := &output[LaneList]{}
-	controls, err := a.config.Queue.LaneControls(ctx)
+	here := a.config.Status.Instance()
+	out := &output[LaneList]{LaneList{Instance: here.Name, Stopping: here.Stopping}}
+	lanes := a.config.Status.Lanes()
+	controls, err := a.controlsOf(ctx, lanes)
 	if err != nil {
 		a.config.Log.Warn("lane controls cannot be read", zap.Error(err))
 		out.Body.Warning = "Firestore cannot be reached: who paused what is not known"
 	}
-	out.Body.Items = convert(a.config.Status.Lanes(), func(s LaneStatus) Lane {
-		lane := Lane{
-			Lane: s.Lane, SLAMillis: s.SLA.Milliseconds(), Paused: s.PausedHere, PausedHere: s.PausedHere, Queued: s.Queued, InFlight: s.InFlight,
-			Waiting: s.Waiting, Delivered: s.Delivered, Breaches: s.Breaches, P50Millis: s.P50.Milliseconds(), P99Millis: s.P99.Milliseconds(),
-		}
+	out.Body.Items = convert(lanes, func(s LaneStatus) Lane {
+		lane := laneOf(s)
 		if err == nil {
-			control := controls[s.Lane]
-			if lane.Paused = control.Paused; lane.Paused {
-				lane.PausedBy, lane.PausedAt, lane.PauseReason = control.By, control.At, control.Reason
+			c := controls[s.Lane]
+			if !c.Paused {
+				c = dlq.LaneControl{} // who resumed it is no news
 			}
+			lane.Paused, lane.PausedBy, lane.PausedAt, lane.PauseReason = c.Paused, c.By, c.At, c.Reason
 		}
 		return lane
 	})
 	return out, nil
 }
 
+// laneOf renders a lane as this instance knows it.
+func laneOf(s LaneStatus) Lane {
+	return Lane{
+		Lane: s.Lane, SLAMillis: s.SLA.Milliseconds(), Paused: s.PausedHere, PausedHere: s.PausedHere, PausedBy: s.PausedBy, PausedAt: s.PausedAt,
+		PauseReason: s.PauseReason, Queued: s.Queued, InFlight: s.InFlight, Waiting: s.Waiting, Overdue: s.Overdue, Oldest: s.Oldest,
+		Received: s.Received, Delivered: s.Delivered, Breaches: s.Breaches, P50Millis: s.P50.Milliseconds(), P99Millis: s.P99.Milliseconds(),
+	}
+}
+
+const (
+	// controlsGood is how long a read of the lane controls is good for: the lanes
+	// are looked at by many, and change rarely.
+	controlsGood = 10 * time.Second
+	// controlsDiffer is how long it is where the relay has heard otherwise, and one
+	// of both is late.
+	controlsDiffer = time.Second
+)
+
+// controlsOf tells who paused what.
+func (a *api) controlsOf(ctx context.Context, lanes []LaneStatus) (map[contracts.Lane]dlq.LaneControl, error) {
+	controls, readAt, err := a.controls.get(ctx)
+	for _, l := range lanes {
+		if err == nil && controls[l.Lane].Paused != l.PausedHere && a.config.Now().Sub(readAt) >= controlsDiffer {
+			a.controls.forget()
+			controls, _, err = a.controls.get(ctx)
+			break
+		}
+	}
+	return controls, err
+}
+
 func (a *api) listOutboxes(context.Context, *struct{}) (*output[OutboxList], error) {
-	return &output[OutboxList]{OutboxList{convert(a.config.Status.Outboxes(), func(o OutboxStatus) OutboxStatus {
+	return &output[OutboxList]{OutboxList{Items: convert(a.config.Status.Outboxes(), func(o OutboxStatus) OutboxStatus {
 		o.Listeners = append([]ListenerStatus{}, o.Listeners...)
 		return o
-	})}}, nil
+	}), QueueOwner: a.config.Status.QueueOwner()}}, nil
 }
 
 func (a *api) setLane(ctx context.Context, in *laneInput, paused bool) (*output[LaneControl], error) {
 	c, err := a.config.Queue.SetLane(ctx, in.Lane, paused, actor(ctx), in.Body.reason())
+	a.controls.forget()
 	if r, ok := errors.AsType[*dlq.Refusal](err); ok && r.Kind == dlq.Conflict {
 		if c, err = a.alreadySo(ctx, in.Lane, paused, err); err != nil {
 			return nil, err

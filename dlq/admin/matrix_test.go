@@ -1,27 +1,28 @@
 package admin_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/firestore/firestoretest"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/dlq/admin/auth/authtest"
+	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
@@ -51,15 +52,7 @@ type realQueue struct {
 // embedded starts a Firestore for one test.
 func embedded(t *testing.T) *realQueue {
 	t.Helper()
-	server, err := localfirestore.Open(localfirestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	address, err := server.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, address := firestoretest.Start(t, localfirestore.Options{})
 	q := connect(t, address)
 	q.server = server
 	return q
@@ -68,21 +61,12 @@ func embedded(t *testing.T) *realQueue {
 // onGoogle uses Google's emulator, or skips the test where none runs.
 func onGoogle(t *testing.T) *realQueue {
 	t.Helper()
-	address := os.Getenv("OUTBOX_RELAY_GOOGLE_FIRESTORE")
-	if address == "" {
-		t.Skip("Google's emulators are not running: see make test-emulators")
-	}
-	return connect(t, address)
+	return connect(t, firestoretest.OnGoogle(t))
 }
 
 func connect(t *testing.T, address string) *realQueue {
 	t.Helper()
-	t.Setenv("FIRESTORE_EMULATOR_HOST", address)
-	db, err := firestore.NewClient(context.Background(), "p-"+uuid.NewString()[:8])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := firestoretest.Client(t, address)
 	catalog, err := contracts.DefaultCatalog()
 	if err != nil {
 		t.Fatal(err)
@@ -97,20 +81,15 @@ func connect(t *testing.T, address string) *realQueue {
 // die buries a dead letter of a new aggregate, as the relay does.
 func (q *realQueue) die(eventType string) *dlq.Item {
 	q.t.Helper()
-	route := q.catalog.Outbox("accOutbox").Route(eventType)
-	event, now := uuid.NewString(), time.Now().UTC().Truncate(time.Microsecond)
-	aggregate := "acc/" + event[:8]
-	key := event + ":" + aggregate + ":1"
-	i := &dlq.Item{
-		ID: dlq.ID(key), Tier: route.Tier, OriginalTier: route.Tier, State: route.Tier.FirstState(), Reason: contracts.AttemptsExhausted,
-		Outbox: "accOutbox", RecordPath: "accOutbox/" + dlq.ID(key), EventID: event, EventType: eventType, TraceID: "trace-" + event, IdempotencyKey: key,
-		AggregateID: aggregate, AggregateVersion: 1, Lane: route.Lane, PendingTargets: route.Targets, Attempts: 3, DeadAt: now,
-		Record: map[string]any{"eventId": event, "payload": map[string]any{"secret": "x"}},
-		Errors: []contracts.AttemptError{{At: now, Attempt: 3, Target: route.Targets[0], Code: "Internal", Message: "no"}},
-	}
-	record := dlq.Write{Collection: "accOutbox", ID: i.ID, Op: dlq.OpSet, Fields: map[string]any{
-		"eventId": event, "eventType": eventType, "aggregateId": aggregate, "aggregateVersion": 1, "traceId": i.TraceID, "status": "dead", "createdAt": now,
-	}}
+	return q.dieOf(eventType, "acc/"+uuid.NewString()[:8])
+}
+
+// dieOf buries another record, of an aggregate.
+func (q *realQueue) dieOf(eventType, aggregate string) *dlq.Item {
+	q.t.Helper()
+	i := dlqtest.Letter(q.catalog, "accOutbox", eventType, aggregate, 1, time.Now().UTC().Truncate(time.Microsecond))
+	i.Record["payload"] = map[string]any{"secret": "x"}
+	record := dlq.Write{Collection: "accOutbox", ID: i.ID, Op: dlq.OpSet, Fields: i.Record}
 	if _, err := q.store.Commit(q.t.Context(), append(i.Burial(false), record)); err != nil {
 		q.t.Fatal(err)
 	}
@@ -121,7 +100,7 @@ func (q *realQueue) die(eventType string) *dlq.Item {
 func (q *realQueue) ready(e endpoint) (target, body, id string) {
 	q.t.Helper()
 	item := q.die("WalletDeducted")
-	if strings.HasSuffix(e.pattern, "/authorize") || strings.HasSuffix(e.pattern, "/release") {
+	if slices.ContainsFunc([]string{"/authorize", "/release", "/uncover", "/{aggregateId}"}, func(end string) bool { return strings.HasSuffix(e.pattern, end) }) {
 		item = q.die("RoleChanged")
 	}
 	bulk := "none"
@@ -144,6 +123,9 @@ func (q *realQueue) ready(e endpoint) (target, body, id string) {
 		id = bulk
 	}
 	target = strings.NewReplacer("{id}", id, "{aggregateId}", url.PathEscape(item.AggregateID), "{lane}", string(lane), "{traceId}", item.TraceID).Replace(e.pattern)
+	if !strings.Contains(e.pattern, "{") { // it stands for itself, with its query
+		target = e.target
+	}
 	body = e.body
 	if e.pattern == "/replays" && e.method == http.MethodPost {
 		body = fmt.Sprintf(`{"filter":{"eventId":%q}}`, item.EventID)

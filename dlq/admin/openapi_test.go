@@ -194,7 +194,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 		}
 		check(e, f.do("", e.method, e.target, e.body), http.StatusUnauthorized)
 	}
-	bulk := endpoints[7]
+	bulk := endpoints[slices.IndexFunc(endpoints, func(e endpoint) bool { return e.method == http.MethodPost && e.pattern == "/replays" })]
 	check(bulk, f.do("dev-operator", http.MethodPost, "/replays", `{"filter":{},"dryRun":true}`), http.StatusOK)
 }
 

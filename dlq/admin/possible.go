@@ -15,6 +15,14 @@ type Possible struct {
 	Allowed bool       `json:"allowed" doc:"It would be carried out, as things stand."`
 	Why     string     `json:"why,omitempty" example:"its replay was not authorized" doc:"What stands in the way."`
 	Hint    string     `json:"hint,omitempty" example:"someone with the role security authorizes it first" doc:"What to do about that."`
+	First   []Before   `json:"first,omitempty" doc:"Dead letters that come before it, the first first; there may be more."`
+}
+
+// Before is an older dead letter of the same aggregate.
+type Before struct {
+	ID               string              `json:"id" example:"6e1b:acc-1:2"`
+	AggregateVersion int64               `json:"aggregateVersion" example:"2"`
+	State            contracts.DeadState `json:"state" example:"awaiting_review"`
 }
 
 // possible tells what the caller may decide about a dead letter. It looks where
@@ -24,7 +32,7 @@ func (a *api) possible(ctx context.Context, i *dlq.Item, who dlq.Actor) ([]Possi
 	var out []Possible
 	for _, action := range []dlq.Action{dlq.Replay, dlq.Authorize, dlq.Discard, dlq.Note} {
 		p := Possible{Action: action}
-		p.Why, p.Hint = obstacle(i, action, who)
+		p.Why, p.Hint = a.obstacle(i, action, who)
 		if p.Why == "" && action == dlq.Replay {
 			p.Why, p.Hint = a.secondPerson(i, who)
 		}
@@ -35,6 +43,7 @@ func (a *api) possible(ctx context.Context, i *dlq.Item, who dlq.Actor) ([]Possi
 			}
 			if len(older) > 0 {
 				p.Why, p.Hint = "an older dead letter of its aggregate comes first: "+names(older), "replay or discard the older one first"
+				p.First = convert(older, func(o *dlq.Item) Before { return Before{o.ID, o.AggregateVersion, o.State} })
 			}
 		}
 		p.Allowed = p.Why == ""
@@ -45,10 +54,18 @@ func (a *api) possible(ctx context.Context, i *dlq.Item, who dlq.Actor) ([]Possi
 
 // obstacle says what the table of transitions and the caller's role put in the
 // way of an action; "" for nothing.
-func obstacle(i *dlq.Item, action dlq.Action, who dlq.Actor) (why, hint string) {
-	row, ok := dlq.Next(i.Place(), action)
+func (a *api) obstacle(i *dlq.Item, action dlq.Action, who dlq.Actor) (why, hint string) {
+	orphan := a.config.Catalog.Outbox(i.Outbox) == nil
+	next := dlq.Next
+	if orphan {
+		next = dlq.NextOrphan
+	}
+	row, ok := next(i.Place(), action)
 	if !ok {
 		return unfit(i, action)
+	}
+	if orphan && action == dlq.Replay {
+		return "the catalog has no outbox " + i.Outbox + ", so nothing would replay it", "put the outbox back into the catalog, or discard it"
 	}
 	if who.Role < row.By {
 		return fmt.Sprintf("it needs the role %s, and you have %s", row.By, who.Role), "ask someone with the role " + row.By.String()

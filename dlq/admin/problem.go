@@ -107,7 +107,11 @@ func (a *api) failed(ctx context.Context, err error) *Problem {
 	if code == "InvalidArgument" || code == "OutOfRange" {
 		return problem(http.StatusUnprocessableEntity, "Firestore takes no such value", "correct the request")
 	}
-	a.config.Log.Error("admin request failed", append(c.fields(), zap.Error(err))...)
+	if errors.Is(ctx.Err(), context.Canceled) { // who asked has gone
+		a.config.Log.Debug("admin request given up", append(c.fields(), zap.Error(err))...)
+	} else {
+		a.config.Log.Error("admin request failed", append(c.fields(), zap.Error(err))...)
+	}
 	var p *Problem
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -14,25 +14,37 @@ import (
 // what the relay goes by. Anything else may hold what the payload holds.
 var openFields = []string{
 	contracts.FieldEventID, contracts.FieldEventType, contracts.FieldEventVersion, contracts.FieldAggregateType, contracts.FieldAggregateID,
-	contracts.FieldAggregateVersion, contracts.FieldIdempotencyKey, contracts.FieldTraceID, contracts.FieldTraceparent, contracts.FieldProducer,
+	contracts.FieldAggregateVersion, contracts.FieldShard, contracts.FieldIdempotencyKey, contracts.FieldTraceID, contracts.FieldTraceparent, contracts.FieldProducer,
 	contracts.FieldLane, contracts.FieldTier, contracts.FieldOccurredAt, contracts.FieldCreatedAt, contracts.FieldStatus, contracts.FieldAttempts,
 	contracts.FieldLastError, contracts.FieldNextAttemptAt, contracts.FieldDeliveredTargets, contracts.FieldDeliveredAt, contracts.FieldExpireAt,
 	contracts.FieldAttemptErrors,
 }
 
-// recordFor renders an item's record for who asks, and says what is withheld; ""
-// when nothing is.
-func recordFor(i *dlq.Item, who dlq.Role) (record map[string]any, withheld string) {
-	blocked := i.Tier == contracts.SecurityBlock || i.OriginalTier == contracts.SecurityBlock
+// covered is why part of a record is not shown.
+const covered = "the payload of a SECURITY_BLOCK dead letter is covered: the role security uncovers it, with a reason, " +
+	"by POST /dlq/{id}/uncover or outbox-relay dlq show ID --uncover, and that is an audit entry"
+
+// coveredRecord renders an item's record as everybody sees it, and says what is
+// withheld; "" when nothing is.
+func coveredRecord(i *dlq.Item) (record map[string]any, withheld string) {
 	record = make(map[string]any, len(i.Record))
 	for name, v := range i.Record {
-		if blocked && who < dlq.Security && !slices.Contains(openFields, name) {
-			withheld = fmt.Sprintf("the payload of a %s dead letter is shown to the role %s alone", contracts.SecurityBlock, dlq.Security)
+		if i.Covered() && !slices.Contains(openFields, name) {
+			withheld = covered
 			continue
 		}
 		record[name] = plainJSON(v)
 	}
 	return record, withheld
+}
+
+// wholeRecord renders all of an item's record.
+func wholeRecord(i *dlq.Item) map[string]any {
+	record := make(map[string]any, len(i.Record))
+	for name, v := range i.Record {
+		record[name] = plainJSON(v)
+	}
+	return record
 }
 
 // plainJSON turns what Firestore can hold and JSON cannot into text.

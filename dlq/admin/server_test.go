@@ -12,11 +12,13 @@ import (
 	"outboxrelay/dlq/admin"
 )
 
-// serve runs the API behind a real server, whose own read timeout is short.
+// serve runs the API behind a real server, whose own read timeout is short. Until a
+// request's headers are there it waits: a busy machine takes its time to send them.
 func (f *fixture) serve() *httptest.Server {
 	f.t.Helper()
 	server := httptest.NewUnstartedServer(f.handler)
 	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Config.ReadHeaderTimeout, server.Config.IdleTimeout = time.Minute, time.Minute
 	server.Start()
 	f.t.Cleanup(server.Close)
 	return server

@@ -26,8 +26,19 @@ func (s fakeStatus) Lanes() []admin.LaneStatus {
 	return []admin.LaneStatus{s.lane(contracts.CriticalLane, false), s.lane(contracts.BackgroundLane, true)}
 }
 
+func (fakeStatus) QueueOwner() string { return "relay-1" }
+
+func (fakeStatus) Instance() admin.InstanceStatus { return admin.InstanceStatus{Name: "relay-1"} }
+
+func (fakeStatus) Targets() []admin.TargetStatus {
+	return []admin.TargetStatus{
+		{Target: "CLAIMS_HANDLER", State: "closed", Since: died},
+		{Target: "FUNNEL_CRITICAL", State: "open", Since: died, Reason: "Unavailable", Failures: 5, Waiting: []admin.TargetWaiting{{Outbox: "accOutbox", Records: 3}}},
+	}
+}
+
 func (fakeStatus) Outboxes() []admin.OutboxStatus {
-	return []admin.OutboxStatus{{Outbox: "accOutbox", Slice: "account", Ready: true, Pending: new(int64(3)), SweptAt: died, Listeners: []admin.ListenerStatus{{Listener: "CRITICAL_LANE", State: "alive"}}}}
+	return []admin.OutboxStatus{{Outbox: "accOutbox", Shards: 1, Slice: "account", Owner: "relay-1", Since: died, Lease: "held", Here: true, Ready: true, Pending: new(int64(3)), SweptAt: died, Listeners: []admin.ListenerStatus{{Listener: "CRITICAL_LANE", State: "alive"}}}}
 }
 
 // fixture is the API in mode dev, on a fake queue unless a test changes that.

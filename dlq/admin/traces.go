@@ -41,6 +41,7 @@ type Record struct {
 	Status           contracts.Status `json:"status" example:"dead"`
 	EventID          string           `json:"eventId"`
 	EventType        string           `json:"eventType"`
+	TraceID          string           `json:"traceId"`
 	AggregateID      string           `json:"aggregateId"`
 	AggregateVersion int64            `json:"aggregateVersion"`
 	IdempotencyKey   string           `json:"idempotencyKey"`
@@ -75,6 +76,17 @@ type AuditList struct {
 	NextPageToken string       `json:"nextPageToken,omitempty" doc:"For the next page."`
 }
 
+// RecordList is records that were looked for.
+type RecordList struct {
+	Items     []Record `json:"items" nullable:"false" doc:"The latest first."`
+	Truncated bool     `json:"truncated" doc:"There are more than are shown, which may be as recent."`
+}
+
+type recordsInput struct {
+	EventID     string `query:"eventId" maxLength:"1500" example:"7f0c" doc:"Those of this event. Either this or aggregateId is given."`
+	AggregateID string `query:"aggregateId" maxLength:"1500" example:"acc-1" doc:"Those of this aggregate."`
+}
+
 type traceInput struct {
 	TraceID string `path:"traceId" example:"trace-1" doc:"The trace ID, percent-encoded."`
 }
@@ -98,6 +110,11 @@ func (a *api) traces() {
 		also: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, a.trace)
 	register(a, route{
+		method: http.MethodGet, path: "/records", role: dlq.Viewer, name: "list-records", tag: tagHistory,
+		summary: "Find records by their event or aggregate", description: "In every outbox, whatever became of them, at most 50 of each; delivered ones as long as their outbox keeps them. Payloads are not part of it. Each names its trace.",
+		also: []int{http.StatusUnprocessableEntity},
+	}, a.records)
+	register(a, route{
 		method: http.MethodGet, path: "/audit", role: dlq.Viewer, name: "list-audit", tag: tagHistory,
 		summary: "List who decided what", description: "The latest first. All filters hold together.", also: []int{http.StatusUnprocessableEntity},
 	}, a.audit)
@@ -115,6 +132,14 @@ func (a *api) trace(ctx context.Context, in *traceInput) (*output[Timeline], err
 	}}, nil
 }
 
+func (a *api) records(ctx context.Context, in *recordsInput) (*output[RecordList], error) {
+	found, err := a.config.Queue.Records(ctx, dlq.RecordFilter{EventID: in.EventID, AggregateID: in.AggregateID})
+	if err != nil {
+		return nil, err
+	}
+	return &output[RecordList]{RecordList{convert(found.Records, recordOf), found.Truncated}}, nil
+}
+
 func eventOf(e dlq.Event) Event {
 	return Event{
 		At: e.At, Kind: e.Kind, Summary: e.Summary, EventID: e.EventID, EventType: e.EventType, Outbox: e.Outbox, RecordID: e.RecordID,
@@ -124,7 +149,8 @@ func eventOf(e dlq.Event) Event {
 
 func recordOf(r *contracts.Record) Record {
 	return Record{
-		Path: r.Path(), Status: r.Status, EventID: r.EventID, EventType: r.EventType, AggregateID: r.AggregateID, AggregateVersion: r.AggregateVersion,
+		Path: r.Path(), Status: r.Status, EventID: r.EventID, EventType: r.EventType, TraceID: r.TraceID,
+		AggregateID: r.AggregateID, AggregateVersion: r.AggregateVersion,
 		IdempotencyKey: r.IdempotencyKey, Lane: r.Lane, CreatedAt: r.CreatedAt, Attempts: r.Attempts, DeliveredTargets: append([]string{}, r.DeliveredTargets...),
 	}
 }

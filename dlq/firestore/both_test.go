@@ -14,6 +14,8 @@ var both = []struct {
 	{"50 replays at once have one winner", testReplayRace},
 	{"replay and discard race", testReplayDiscardRace},
 	{"releases race", testReleaseRace},
+	{"ends race", testEndRace},
+	{"pauses race", testLaneRace},
 	{"path of SAFE_AUTO", testPathOfSafeAuto},
 	{"path of REVIEW_REQUIRED", testPathOfReviewRequired},
 	{"path of SECURITY_BLOCK", testPathOfSecurityBlock},
@@ -21,11 +23,16 @@ var both = []struct {
 	{"end deletes where the outbox says so", testEndDeletes},
 	{"pages stay stable while items arrive", testStablePages},
 	{"groups", testGroups},
+	{"a filter's matches are counted", testMatching},
+	{"some are read by their IDs", testNamed},
 	{"release and freezes", testRelease},
 	{"lanes", testLanes},
 	{"trace", testTrace},
+	{"a covered payload", testUncover},
+	{"records are found", testRecords},
 	{"due", testDue},
 	{"order of an aggregate", testOrder},
+	{"counts", testCounts},
 }
 
 func TestQueue(t *testing.T) {

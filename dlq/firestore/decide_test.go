@@ -71,6 +71,9 @@ func testPathOfReviewRequired(t *testing.T, f *fixture) {
 func testPathOfSecurityBlock(t *testing.T, f *fixture) {
 	one := f.die("accOutbox", "RoleChanged", "a1", 1)
 	two := f.die("accOutbox", "PolicyChanged", "a2", 1) // two-person rule
+	unrouted := f.letter("accOutbox", "RoleChanged", "a3", 1)
+	unrouted.EventType = "RoleRetired"
+	unrouted = f.bury(unrouted)
 	try := func(i *dlq.Item, a dlq.Action, by dlq.Actor) error {
 		_, err := f.queue.Decide(t.Context(), i.ID, dlq.Decide{Action: a, Actor: by, Reason: "because"})
 		return err
@@ -98,6 +101,8 @@ func testPathOfSecurityBlock(t *testing.T, f *fixture) {
 		{"the same person does not replay", two, dlq.Replay, security, dlq.Forbidden},
 		{"nor in other letters", two, dlq.Replay, dlq.Actor{Name: strings.ToUpper(security.Name), Role: dlq.Security}, dlq.Forbidden},
 		{"another person replays", two, dlq.Replay, guard, ""},
+		{"security authorizes one that the catalog does not route any more", unrouted, dlq.Authorize, security, ""},
+		{"it is taken to ask for two persons", unrouted, dlq.Replay, security, dlq.Forbidden},
 	} {
 		err := try(step.on, step.action, step.by)
 		if step.want == "" && err != nil {

@@ -2,6 +2,7 @@ package firestore_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,6 +118,29 @@ func testEndDeletes(t *testing.T, f *fixture) {
 	f.end(i.ID)
 	if got := f.fields(i.RecordPath); got != nil {
 		t.Errorf("got %v, want the record deleted", got)
+	}
+}
+
+// TestEndBesideAnotherRecord: a record that takes the place of the replayed one
+// at the last moment is not marked delivered.
+func TestEndBesideAnotherRecord(t *testing.T) {
+	f := setup(t, newCloud(t))
+	i := f.die("wsOutbox", "Anything", "w1", 1)
+	other := map[string]any{"idempotencyKey": "another", "status": "pending"}
+	var begun atomic.Bool
+	f.cloud.embedded.Faults().Add(localfirestore.Fault{Method: "Commit", Collection: "wsOutbox", Match: func(localfirestore.Call) bool {
+		if begun.CompareAndSwap(false, true) {
+			if _, err := f.db.Doc(i.RecordPath).Set(t.Context(), other); err != nil {
+				t.Error(err)
+			}
+		}
+		return false
+	}})
+	if got := f.end(i.ID); got.State != contracts.DeadReplayed {
+		t.Errorf("got %s, want replayed", got.State)
+	}
+	if diff := cmp.Diff(other, f.fields(i.RecordPath)); diff != "" || !begun.Load() {
+		t.Errorf("another record in its place (-want +got):\n%s", diff)
 	}
 }
 

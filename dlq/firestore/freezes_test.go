@@ -32,14 +32,14 @@ func testRelease(t *testing.T, f *fixture) {
 		{"not without a reason", "a1", "", security, dlq.Invalid},
 		{"not what is not frozen", "b", "checked", security, dlq.NotFound},
 	} {
-		_, err := f.queue.Release(t.Context(), tc.aggregate, tc.by, tc.reason)
+		_, err := f.queue.Release(t.Context(), tc.aggregate, dlq.Release{Actor: tc.by, Reason: tc.reason})
 		if r := refusal(t, err); r.Kind != tc.want {
 			t.Errorf("%s: got %s, want %s", tc.name, r.Kind, tc.want)
 		}
 	}
 
 	heard := f.queue.Hear(dlq.BellFreezes)
-	r, err := f.queue.Release(t.Context(), "a1", security, "checked")
+	r, err := f.queue.Release(t.Context(), "a1", dlq.Release{Actor: security, Reason: "checked"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,17 +61,17 @@ func testRelease(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(now, []*dlq.Freeze{r.Freeze}); diff != "" {
 		t.Errorf("the freeze (-as it stands +as it was told):\n%s", diff)
 	}
-	_, err = f.queue.Release(t.Context(), "a1", guard, "checked")
+	_, err = f.queue.Release(t.Context(), "a1", dlq.Release{Actor: guard, Reason: "checked"})
 	refused(t, err, dlq.Conflict)
 
 	again := f.die("accOutbox", "RoleChanged", "a1", 3) // dies during the release
 	if now, _ = f.queue.FreezesOf(t.Context(), "a1"); now[0].State != dlq.Frozen || now[0].ReleasedBy != "" || now[0].EventID != again.EventID {
 		t.Errorf("got %+v, want it frozen anew", now[0])
 	}
-	if _, err := f.queue.Release(t.Context(), "a1", guard, "checked again"); err != nil {
+	if _, err := f.queue.Release(t.Context(), "a1", dlq.Release{Actor: guard, Reason: "checked again"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.queue.Release(t.Context(), "a/2", security, "checked"); err != nil {
+	if _, err := f.queue.Release(t.Context(), "a/2", dlq.Release{Actor: security, Reason: "checked"}); err != nil {
 		t.Errorf("an aggregate with a slash: %v", err)
 	}
 	_ = replayed

@@ -43,7 +43,7 @@ func TestLostAnswers(t *testing.T) {
 			}
 			check(i.ID, 3)
 			lose()
-			if r, err := f.queue.Release(t.Context(), "a1", security, "checked"); err != nil || r.Freeze.State != dlq.Releasing {
+			if r, err := f.queue.Release(t.Context(), "a1", dlq.Release{Actor: security, Reason: "checked"}); err != nil || r.Freeze.State != dlq.Releasing {
 				t.Errorf("got %+v, %v, want it to be released", r, err)
 			}
 			check("a1", 2)
@@ -81,7 +81,7 @@ func TestReleaseWhoseFreezeIsGone(t *testing.T) {
 		}
 		return true
 	}, Code: codes.Unavailable})
-	r, err := f.queue.Release(t.Context(), "a1", security, "checked")
+	r, err := f.queue.Release(t.Context(), "a1", dlq.Release{Actor: security, Reason: "checked"})
 	if err != nil || r.Freeze.ReleasedBy != security.Name {
 		t.Errorf("got %+v, %v, want the release to have been done", r, err)
 	}

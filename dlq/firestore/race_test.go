@@ -10,7 +10,8 @@ import (
 )
 
 // race makes n decisions at once, each by a process of its own, and returns
-// those that succeeded. All others must be refused as conflicts.
+// those that succeeded. All others must be refused: as conflicts, or because the
+// matter was changed.
 func (f *fixture) race(n int, decide func(q *dlq.Queue, n int) error) (won []int) {
 	f.t.Helper()
 	start := make(chan struct{})
@@ -30,7 +31,7 @@ func (f *fixture) race(n int, decide func(q *dlq.Queue, n int) error) (won []int
 			won = append(won, k)
 			continue
 		}
-		if r, ok := errors.AsType[*dlq.Refusal](err); !ok || r.Kind != dlq.Conflict {
+		if r, ok := errors.AsType[*dlq.Refusal](err); !ok || r.Kind != dlq.Conflict && r.Kind != dlq.Changed {
 			f.t.Errorf("got %v, want a conflict", err)
 		}
 	}
@@ -76,12 +77,47 @@ func testReplayDiscardRace(t *testing.T, f *fixture) {
 func testReleaseRace(t *testing.T, f *fixture) {
 	f.die("accOutbox", "RoleChanged", "a1", 1)
 	won := f.race(10, func(q *dlq.Queue, _ int) error {
-		_, err := q.Release(t.Context(), "a1", security, "checked")
+		_, err := q.Release(t.Context(), "a1", dlq.Release{Actor: security, Reason: "checked"})
 		return err
 	})
 	entries := f.entries("a1")
 	if len(won) != 1 || len(entries) != 2 {
 		t.Errorf("%d won, %d audit entries, want 1 and 2: the freeze and the release", len(won), len(entries))
+	}
+}
+
+// Two instances may replay one dead letter, as when a deploy rolls. Its end is
+// noted once.
+func testEndRace(t *testing.T, f *fixture) {
+	i := f.die("accOutbox", "WalletDeducted", "a1", 1)
+	f.decide(i.ID, dlq.Replay, operator)
+	i = f.item(i.ID)
+	won := f.race(20, func(q *dlq.Queue, n int) error {
+		r := dlq.Result{Acked: i.PendingTargets}
+		if n%2 == 1 {
+			r = dlq.Result{Errors: []contracts.AttemptError{{At: f.now, Target: "FUNNEL_CRITICAL", Code: "Internal", Message: "no"}}}
+		}
+		_, err := q.End(t.Context(), i, r)
+		return err
+	})
+	got := f.item(i.ID)
+	if len(won) != 1 || got.Replays != 1 || len(f.entries(i.ID)) != 2 {
+		t.Fatalf("%d ends, %d replays, %d audit entries, want 1, 1 and 2: the request and the end", len(won), got.Replays, len(f.entries(i.ID)))
+	}
+	if delivered := won[0]%2 == 0; delivered == dlq.Open(got.State) || got.LastReplay.Delivered != delivered {
+		t.Errorf("end %d won, and the dead letter is %s", won[0], got.State)
+	}
+}
+
+func testLaneRace(t *testing.T, f *fixture) {
+	for n, paused := range []bool{true, false, true} {
+		won := f.race(10, func(q *dlq.Queue, _ int) error {
+			_, err := q.SetLane(t.Context(), contracts.CriticalLane, paused, operator, "it is time")
+			return err
+		})
+		if entries := f.entries(string(contracts.CriticalLane)); len(won) != 1 || len(entries) != n+1 {
+			t.Errorf("%d won, %d audit entries, want 1 and %d", len(won), len(entries), n+1)
+		}
 	}
 }
 

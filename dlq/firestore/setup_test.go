@@ -1,20 +1,19 @@
 package firestore_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/uuid"
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/firestore/firestoretest"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
@@ -28,36 +27,21 @@ var (
 
 // cloud is a Firestore to test against: the embedded one, or Google's emulator.
 type cloud struct {
-	project  string
 	address  string
 	embedded *localfirestore.Server // nil on Google's
 }
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	fs, err := localfirestore.Open(localfirestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { fs.Close() })
-	c := &cloud{project: project(), embedded: fs}
-	if c.address, err = fs.Start("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	return c
+	server, address := firestoretest.Start(t, localfirestore.Options{})
+	return &cloud{address, server}
 }
 
 // onGoogle returns Google's emulator, or skips the test where none runs.
 func onGoogle(t *testing.T) *cloud {
 	t.Helper()
-	address := os.Getenv("OUTBOX_RELAY_GOOGLE_FIRESTORE")
-	if address == "" {
-		t.Skip("Google's emulators are not running: see make test-emulators")
-	}
-	return &cloud{project: project(), address: address}
+	return &cloud{address: firestoretest.OnGoogle(t)}
 }
-
-func project() string { return "p-" + uuid.NewString()[:8] }
 
 // fixture is a queue on a cloud.
 type fixture struct {
@@ -72,12 +56,7 @@ type fixture struct {
 
 func setup(t *testing.T, c *cloud) *fixture {
 	t.Helper()
-	t.Setenv("FIRESTORE_EMULATOR_HOST", c.address)
-	db, err := firestore.NewClient(context.Background(), c.project)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := firestoretest.Client(t, c.address)
 	catalog, err := contracts.DefaultCatalog()
 	if err != nil {
 		t.Fatal(err)
@@ -103,15 +82,8 @@ func (f *fixture) newQueue(store dlq.Store) *dlq.Queue {
 
 // letter is a dead letter of a record of the outbox. Its tier is what its event has in the catalog.
 func (f *fixture) letter(outbox, eventType, aggregate string, version int64) *dlq.Item {
-	route := f.catalog.Outbox(outbox).Route(eventType)
-	event := uuid.NewString()
-	key := fmt.Sprintf("%s:%s:%d", event, aggregate, version)
-	i := &dlq.Item{
-		ID: dlq.ID(key), Tier: route.Tier, OriginalTier: route.Tier, State: route.Tier.FirstState(), Reason: contracts.AttemptsExhausted,
-		Outbox: outbox, RecordPath: outbox + "/" + dlq.ID(key), EventID: event, EventType: eventType, TraceID: "trace-" + event, IdempotencyKey: key,
-		AggregateID: aggregate, AggregateVersion: version, Lane: route.Lane, PendingTargets: route.Targets, Attempts: 3, DeadAt: f.now,
-		Errors: []contracts.AttemptError{{At: f.now.Add(-time.Second), Attempt: 3, Target: route.Targets[0], Code: "Internal", Message: "no 17 said \"no\""}},
-	}
+	i := dlqtest.Letter(f.catalog, outbox, eventType, aggregate, version, f.now)
+	i.Errors[0].At, i.Errors[0].Message = f.now.Add(-time.Second), "no 17 said \"no\""
 	if i.Tier == contracts.SafeAuto {
 		i.NextReplayAt = f.now.Add(f.catalog.Replay.Delays[0])
 	}
@@ -121,13 +93,12 @@ func (f *fixture) letter(outbox, eventType, aggregate string, version int64) *dl
 
 // record is the document of a dead letter's record as the relay left it.
 func (f *fixture) record(i *dlq.Item) map[string]any {
-	return map[string]any{
-		"eventId": i.EventID, "eventType": i.EventType, "eventVersion": 1, "aggregateId": i.AggregateID, "aggregateVersion": i.AggregateVersion,
-		"idempotencyKey": i.IdempotencyKey, "traceId": i.TraceID, "lane": string(i.Lane), "dlqTier": string(i.OriginalTier),
-		"occurredAt": f.now.Add(-time.Minute), "createdAt": f.now.Add(-time.Minute), "payload": map[string]any{"name": "x"},
-		"status": string(contracts.Dead), "attempts": 3,
-		"attemptErrors": []any{dlq.ErrorFields(i.Errors[0])},
-	}
+	r := dlqtest.Record(i)
+	maps.Copy(r, map[string]any{
+		"eventVersion": 1, "occurredAt": f.now.Add(-time.Minute), "createdAt": f.now.Add(-time.Minute), "payload": map[string]any{"name": "x"},
+		"attempts": 3, "attemptErrors": []any{dlq.ErrorFields(i.Errors[0])},
+	})
+	return r
 }
 
 // bury writes a dead letter as the relay does, with its record.

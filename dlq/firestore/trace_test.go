@@ -34,7 +34,7 @@ func testTrace(t *testing.T, f *fixture) {
 	f.end(i.ID, "Internal")
 	f.decide(i.ID, dlq.Replay, operator)
 	f.end(i.ID)
-	if _, err := f.queue.Release(t.Context(), "a1", security, "checked"); err != nil {
+	if _, err := f.queue.Release(t.Context(), "a1", dlq.Release{Actor: security, Reason: "checked"}); err != nil {
 		t.Fatal(err)
 	}
 	alerts, err := f.db.Collection(contracts.CollectionErrorLog).Documents(t.Context()).GetAll()

@@ -52,15 +52,8 @@ func (p *Publisher) Publish(ctx context.Context, data []byte, attributes map[str
 // Close waits for what is under way, at most until ctx ends; what is still out
 // then ends with the client. Later calls of Publish fail.
 func (p *Publisher) Close(ctx context.Context) error {
-	stopped := make(chan struct{})
-	go func() { // ends when every request has, so within Settings.Timeout or with its client
-		defer close(stopped)
-		p.client.Stop()
-	}()
-	select {
-	case <-stopped:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("close publisher of topic %s: %w", p.topic, ctx.Err())
+	if err := stopWithin(ctx, p.client.Stop); err != nil {
+		return fmt.Errorf("close publisher of topic %s: %w", p.topic, err)
 	}
+	return nil
 }

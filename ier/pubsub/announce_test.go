@@ -46,7 +46,7 @@ func TestPublisherAwaitsTheAcknowledgement(t *testing.T) {
 
 func TestPublisherTellsWhatAFailureMeans(t *testing.T) {
 	c := setup(t)
-	p := c.publisher(t, c.topic(t), Settings{Timeout: time.Second})
+	p := c.publisher(t, c.topic(t), Settings{Timeout: patience})
 	for code, want := range map[codes.Code]contracts.Kind{
 		codes.Unavailable: contracts.Outage, codes.PermissionDenied: contracts.Outage, codes.InvalidArgument: contracts.Permanent,
 	} {

@@ -26,10 +26,10 @@ type Clients struct {
 
 // Connections to Pub/Sub.
 var (
-	// A lost connection is tried again at once and then every 2 s at the
+	// ConnectParams are how a connection is made, to Firestore as well. A lost connection is tried again at once and then every 2 s at the
 	// longest. gRPC's default of up to 2 min would keep every probe of a breaker
 	// failing long after the outage is over.
-	connect = grpc.ConnectParams{
+	ConnectParams = grpc.ConnectParams{
 		Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 		MinConnectTimeout: 3 * time.Second,
 	}
@@ -44,7 +44,7 @@ var (
 // connections are made on first use: an unreachable service is no error here.
 func NewClients(ctx context.Context, project string, opts ...option.ClientOption) (*Clients, error) {
 	own := []option.ClientOption{
-		option.WithGRPCDialOption(grpc.WithConnectParams(connect)),
+		option.WithGRPCDialOption(grpc.WithConnectParams(ConnectParams)),
 		option.WithGRPCDialOption(grpc.WithKeepaliveParams(alive)),
 	}
 	config := &gpubsub.ClientConfig{TopicAdminCallOptions: &vkit.TopicAdminCallOptions{Publish: publishCallOptions()}}

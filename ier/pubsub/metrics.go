@@ -1,6 +1,12 @@
 package pubsub
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"outboxrelay/ier"
+)
 
 // Metrics are shared by the targets and the sampler of one process.
 type Metrics struct {
@@ -55,4 +61,22 @@ func (m *Metrics) topicAtZero(topic string) {
 	}
 	m.split.WithLabelValues(topic)
 	m.undrained.WithLabelValues(topic)
+}
+
+// count counts the answers of one call.
+func (m *Metrics) count(topic string, errs []error) {
+	n := map[string]int{}
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			n[resultAcked]++
+		case errors.Is(err, ier.ErrBehind):
+			n[resultBehind]++
+		default:
+			n[resultFailed]++
+		}
+	}
+	for result, count := range n {
+		m.published.WithLabelValues(topic, result).Add(float64(count))
+	}
 }

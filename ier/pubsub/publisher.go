@@ -30,7 +30,9 @@ type publisher struct {
 	undrained prometheus.Counter
 	log       *zap.Logger
 
-	late sync.WaitGroup // answers that outlive their call
+	put   func(context.Context, *gpubsub.Message) *gpubsub.PublishResult // the client's Publish
+	first sync.Once                                                      // of put, see publish
+	late  sync.WaitGroup                                                 // answers that outlive their call
 }
 
 func newPublisher(client *gpubsub.Client, topic string, lane contracts.Lane, s Settings) *publisher {
@@ -42,6 +44,7 @@ func newPublisher(client *gpubsub.Client, topic string, lane contracts.Lane, s S
 		undrained: s.Metrics.undrained.WithLabelValues(topic),
 		log:       s.Log.With(zap.String("topic", topic), zap.String("lane", string(lane))),
 	}
+	p.put = p.client.Publish
 	p.client.EnableMessageOrdering = true
 	p.client.PublishSettings = s.publish(lane)
 	return p
@@ -118,7 +121,7 @@ func (p *publisher) send(ctx context.Context, batch []*contracts.Message, releas
 			answers[i] = err
 			break
 		}
-		results = append(results, p.client.Publish(room, &gpubsub.Message{
+		results = append(results, p.publish(room, &gpubsub.Message{
 			Data: m.Data, Attributes: m.Attributes, OrderingKey: key,
 		}))
 	}
@@ -141,6 +144,19 @@ func (p *publisher) send(ctx context.Context, batch []*contracts.Message, releas
 		p.client.ResumePublish(key)
 	}
 	return answers, true
+}
+
+// publish queues a message as soon as there is room. The client makes its queues
+// on its first publish, under a lock whose other side every call holds while it
+// waits for room. If the first calls were concurrent, one that came too late to
+// make them would lock all others out until somebody got room. So the first
+// goes alone: nothing is under way yet, and it does not wait.
+func (p *publisher) publish(room context.Context, m *gpubsub.Message) (result *gpubsub.PublishResult) {
+	p.first.Do(func() { result = p.put(room, m) })
+	if result == nil {
+		result = p.put(room, m)
+	}
+	return result
 }
 
 // await waits for the results in order and returns how many are there. All are,
@@ -191,6 +207,21 @@ func (p *publisher) finishLate(key string, results []*gpubsub.PublishResult, pau
 func (p *publisher) stop() {
 	p.client.Stop()
 	p.late.Wait()
+}
+
+// stopWithin waits for stop, at most until ctx ends, and returns why it did not.
+func stopWithin(ctx context.Context, stop func()) error {
+	stopped := make(chan struct{})
+	go func() { // ends when every request has, so within Settings.Timeout or with its client
+		defer close(stopped)
+		stop()
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // firstFailure is the failure that held the others up: the first answer that is

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	gpubsub "cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -29,8 +30,8 @@ func refuse(data string, code codes.Code) func(context.Context, *pubsubpb.Publis
 func TestOutageInTheMiddleKeepsTheOrder(t *testing.T) {
 	c := setup(t)
 	target := c.target(t, c.topic(t), Settings{
-		MaxMessages: 10,
-		Lanes:       map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: 5 * time.Millisecond}},
+		MaxMessages: 10, // each of which fills a request, however long it takes to hand them over
+		Lanes:       map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: time.Second}},
 	})
 	c.server.fail(refuse("key/11", codes.Unavailable))
 	errs := target.Deliver(t.Context(), parcels("key", 1, 30))
@@ -208,9 +209,19 @@ func TestAnswersAreWaitedForAfterTheContextHasEnded(t *testing.T) {
 
 func TestAnswersThatComeTooLateKeepTheKey(t *testing.T) {
 	c := setup(t)
-	const timeout = time.Second
+	const timeout = 3 * time.Second
 	target := c.target(t, c.topic(t), Settings{MaxMessages: 1, Timeout: timeout})
-	keys := target.lanes[contracts.CriticalLane].keys
+	lane := target.lanes[contracts.CriticalLane]
+	keys := lane.keys
+	handed := make(chan struct{}) // closed when the client has all three
+	put := lane.put
+	lane.put = func(ctx context.Context, m *gpubsub.Message) *gpubsub.PublishResult {
+		result := put(ctx, m)
+		if string(m.Data) == "key/3" {
+			close(handed)
+		}
+		return result
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	hang := make(chan struct{})
 	// The first request answers half-way through the wait after the stop, so
@@ -218,7 +229,7 @@ func TestAnswersThatComeTooLateKeepTheKey(t *testing.T) {
 	c.server.fail(func(rpc context.Context, req *pubsubpb.PublishRequest) error {
 		switch dataOf(req.Messages)[0] {
 		case "key/1":
-			<-time.After(timeout / 4) // all three are handed over by then
+			<-handed
 			cancel()
 			<-time.After(timeout / 2)
 		case "key/2":

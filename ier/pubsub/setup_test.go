@@ -27,6 +27,10 @@ import (
 // Google's emulator too, at its HOST:PORT.
 const googleVar = "OUTBOX_RELAY_GOOGLE_PUBSUB"
 
+// patience is how long what should come is waited for: machines and emulators
+// stall for seconds.
+const patience = time.Minute
+
 func TestMain(m *testing.M) {
 	// The client's metrics library starts a worker for the life of the process.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start"))
@@ -197,7 +201,7 @@ func (c *cloud) messages(t *testing.T, topic string, n int) []*pubsubpb.PubsubMe
 		}
 		return got
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client := c.clients.Background().SubscriptionAdminClient
 	for len(got) < n {
@@ -310,7 +314,7 @@ func answer(err error) string {
 // eventually polls what only a socket can bring about.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("not in time: %s", what)

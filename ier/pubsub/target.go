@@ -53,46 +53,25 @@ func (t *Target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 		messages[i] = parcels[i].Message
 	}
 	errs := p.deliver(ctx, messages)
-	t.count(errs)
+	t.metrics.count(t.topic, errs)
 	return errs
-}
-
-func (t *Target) count(errs []error) {
-	n := map[string]int{}
-	for _, err := range errs {
-		switch {
-		case err == nil:
-			n[resultAcked]++
-		case errors.Is(err, ier.ErrBehind):
-			n[resultBehind]++
-		default:
-			n[resultFailed]++
-		}
-	}
-	for result, count := range n {
-		t.metrics.published.WithLabelValues(t.topic, result).Add(float64(count))
-	}
 }
 
 // Close sends what is still under way and stops the publishers; later calls of
 // Deliver fail. When ctx ends first it returns an error and leaves the rest to
 // Clients.Close, which cuts it off.
 func (t *Target) Close(ctx context.Context) error {
-	stopped := make(chan struct{})
-	go func() { // ends when every request has, so within Settings.Timeout or with its client
-		defer close(stopped)
+	err := stopWithin(ctx, func() {
 		var wg sync.WaitGroup
 		for _, p := range t.lanes {
 			wg.Go(p.stop)
 		}
 		wg.Wait()
-	}()
-	select {
-	case <-stopped:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("close target of topic %s: %w", t.topic, ctx.Err())
+	})
+	if err != nil {
+		return fmt.Errorf("close target of topic %s: %w", t.topic, err)
 	}
+	return nil
 }
 
 // Targets are the Pub/Sub targets of a catalog, by name.

@@ -223,7 +223,7 @@ func TestEachLaneHasItsOwnConnection(t *testing.T) {
 
 func TestFlowControlBoundsWhatIsUnderWay(t *testing.T) {
 	c := setup(t)
-	target := c.target(t, c.topic(t), Settings{MaxOutstanding: 3})
+	target := c.target(t, c.topic(t), Settings{MaxOutstanding: 3, Timeout: patience})
 	var (
 		mu             sync.Mutex
 		underWay, most int

@@ -1,6 +1,8 @@
 package firestore
 
 import (
+	"math"
+
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/contracts"
@@ -10,52 +12,81 @@ import (
 // query renders a scan, without its limit. The composite indexes that these
 // need are printed by `outbox-relay catalog indexes`.
 func query(c *firestore.Client, s relay.Scan) firestore.Query {
-	q := c.Collection(s.Outbox).Query
-	pending := q.Where(contracts.FieldStatus, "==", string(contracts.Pending))
+	all := c.Collection(s.Outbox).Query
 	switch s.Kind {
 	case relay.ScanLane:
-		q = pending.Where(contracts.FieldLane, "==", string(s.Lane)).
-			OrderBy(contracts.FieldCreatedAt, firestore.Asc)
-		switch {
-		case s.After.Zero():
-		case s.After.ID == "":
-			q = q.StartAt(s.After.At)
-		default:
-			q = q.OrderBy(firestore.DocumentID, firestore.Asc).StartAfter(s.After.At, s.After.ID)
-		}
+		return laneOrder(ofShard(withStatus(all, contracts.Pending), s).Where(contracts.FieldLane, "==", string(s.Lane)), s.After)
 	case relay.ScanStrays:
 		known := make([]string, len(s.Lanes))
 		for i, l := range s.Lanes {
 			known[i] = string(l)
 		}
-		q = pending.Where(contracts.FieldLane, "not-in", known).
+		return ofShard(withStatus(all, contracts.Pending), s).Where(contracts.FieldLane, "not-in", known).
 			OrderBy(contracts.FieldLane, firestore.Asc).OrderBy(contracts.FieldCreatedAt, firestore.Asc)
 	case relay.ScanRetrying:
-		q = byID(q.Where(contracts.FieldStatus, "==", string(contracts.Retrying)), s)
+		return byID(ofShard(withStatus(all, contracts.Retrying), s), s)
 	case relay.ScanUnordered:
-		q = byID(pending, s)
+		return byID(ofShard(withStatus(all, contracts.Pending), s), s)
 	case relay.ScanEverything:
-		q = byID(q, s)
+		return byID(all, s)
 	case relay.ScanWithStatus:
-		q = q.OrderBy(contracts.FieldStatus, firestore.Asc)
+		return all.OrderBy(contracts.FieldStatus, firestore.Asc)
 	case relay.ScanOddStatus:
 		var known []string
 		for _, st := range contracts.Statuses() {
 			known = append(known, string(st))
 		}
-		q = q.Where(contracts.FieldStatus, "not-in", known)
+		return all.Where(contracts.FieldStatus, "not-in", known)
 	case relay.ScanNullStatus:
-		q = q.Where(contracts.FieldStatus, "==", nil)
+		return all.Where(contracts.FieldStatus, "==", nil)
 	case relay.ScanAggregate:
-		q = byID(pending.Where(contracts.FieldAggregateID, "==", s.Aggregate), s)
+		return byID(ofShard(withStatus(all, contracts.Pending), s).Where(contracts.FieldAggregateID, "==", s.Aggregate), s)
 	case relay.ScanHeld:
-		q = q.Where(contracts.FieldStatus, "==", string(contracts.Held))
+		q := ofShard(withStatus(all, contracts.Held), s)
 		if s.Aggregate != "" {
 			q = q.Where(contracts.FieldAggregateID, "==", s.Aggregate)
 		}
-		q = byID(q, s)
+		return byID(q, s)
+	case relay.ScanShardBelow:
+		return shardOrder(withStatus(all, contracts.Pending)).EndBefore(0, nil, nil)
+	case relay.ScanShardAbove:
+		past := math.Nextafter(float64(s.Shards-1), float64(s.Shards))
+		return shardOrder(withStatus(all, contracts.Pending)).StartAt(past, nil, nil)
 	}
-	return q
+	return all
+}
+
+func withStatus(q firestore.Query, s contracts.Status) firestore.Query {
+	return q.Where(contracts.FieldStatus, "==", string(s))
+}
+
+// ofShard keeps to one shard of an outbox that has several.
+func ofShard(q firestore.Query, s relay.Scan) firestore.Query {
+	if s.Shards <= 1 {
+		return q
+	}
+	return q.Where(contracts.FieldShard, "==", s.Shard)
+}
+
+// laneOrder goes on behind a place in a lane's order.
+func laneOrder(q firestore.Query, after relay.Position) firestore.Query {
+	q = q.OrderBy(contracts.FieldCreatedAt, firestore.Asc)
+	switch {
+	case after.Zero():
+		return q
+	case after.ID == "":
+		return q.StartAt(after.At)
+	}
+	return q.OrderBy(firestore.DocumentID, firestore.Asc).StartAfter(after.At, after.ID)
+}
+
+// shardOrder sorts by shard, in whose order values of every type have a place: a
+// cursor finds them all, a comparison those of its own type alone. Lane and
+// createdAt are there for the index, which is that of the lanes; null is first
+// of their values.
+func shardOrder(q firestore.Query) firestore.Query {
+	return q.OrderBy(contracts.FieldShard, firestore.Asc).
+		OrderBy(contracts.FieldLane, firestore.Asc).OrderBy(contracts.FieldCreatedAt, firestore.Asc)
 }
 
 func byID(q firestore.Query, s relay.Scan) firestore.Query {

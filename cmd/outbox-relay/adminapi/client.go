@@ -155,6 +155,10 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 			return nil, err
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
+		// Where Cloud Run looks at the caller itself, it takes this one when it is
+		// there. Otherwise it takes the other, and the signature out of it, which
+		// the relay then misses.
+		req.Header.Set("X-Serverless-Authorization", "Bearer "+token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

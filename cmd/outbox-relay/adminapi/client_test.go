@@ -44,18 +44,18 @@ func answer(w http.ResponseWriter, status int, kind, body string) {
 }
 
 func TestRequestIsWhatTheAPIReads(t *testing.T) {
-	type seen struct{ Method, URI, Authorization, ContentType, Body string }
+	type seen struct{ Method, URI, Authorization, CloudRuns, ContentType, Body string }
 	var got seen
 	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got = seen{r.Method, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), string(body)}
+		got = seen{r.Method, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("X-Serverless-Authorization"), r.Header.Get("Content-Type"), string(body)}
 		answer(w, 200, "application/json; charset=utf-8", `{"items":[{"id":"a"}],"nextPageToken":"n"}`)
 	})
 	var list List[Item]
 	if _, err := c.Get(t.Context(), "/dlq", url.Values{"tier": {"SAFE_AUTO"}}, &list); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(seen{"GET", "/admin/v1/dlq?tier=SAFE_AUTO", "Bearer " + secret, "", ""}, got); diff != "" {
+	if diff := cmp.Diff(seen{"GET", "/admin/v1/dlq?tier=SAFE_AUTO", "Bearer " + secret, "Bearer " + secret, "", ""}, got); diff != "" {
 		t.Errorf("GET (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(List[Item]{Items: []Item{{ID: "a"}}, NextPageToken: "n"}, list); diff != "" {
@@ -64,7 +64,7 @@ func TestRequestIsWhatTheAPIReads(t *testing.T) {
 	if _, err := c.Post(t.Context(), Path("dlq", "e%2F1:a b/c:1", "replay"), Why{"because"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := seen{"POST", "/admin/v1/dlq/e%252F1:a%20b%2Fc:1/replay", "Bearer " + secret, "application/json", `{"reason":"because"}`}
+	want := seen{"POST", "/admin/v1/dlq/e%252F1:a%20b%2Fc:1/replay", "Bearer " + secret, "Bearer " + secret, "application/json", `{"reason":"because"}`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("POST (-want +got):\n%s", diff)
 	}

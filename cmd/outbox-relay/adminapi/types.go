@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"encoding/json"
 	"time"
 
 	"outboxrelay/contracts"
@@ -40,7 +41,8 @@ type Item struct {
 	Replaying        *Request            `json:"replaying"`
 	LastReplay       *Ended              `json:"lastReplay"`
 	AuthorizedBy     string              `json:"authorizedBy"`
-	Actions          []Possible          `json:"actions"` // of a single one
+	Actions          []Possible          `json:"actions"`         // of a single one, as below
+	PayloadWithheld  string              `json:"payloadWithheld"` // why not all of its record is shown; "": it is
 }
 
 // Attempt is one failed delivery.
@@ -83,6 +85,12 @@ type Possible struct {
 	Allowed bool   `json:"allowed"`
 	Why     string `json:"why"`  // it is not allowed
 	Hint    string `json:"hint"` // what to do about that
+}
+
+// Uncovered is the answer to a look at a covered payload.
+type Uncovered struct {
+	Record        json.RawMessage `json:"record"`
+	RecordTrimmed bool            `json:"recordTrimmed"`
 }
 
 // Decided is the answer to a decision.
@@ -156,16 +164,41 @@ func (b Bulk) Ended() bool {
 
 // BulkRequest asks for a bulk replay, or with DryRun what it would take.
 type BulkRequest struct {
-	Filter        dlq.Filter `json:"filter"`
-	DryRun        bool       `json:"dryRun,omitempty"`
-	RatePerSecond float64    `json:"ratePerSecond,omitempty"` // 0: the catalog's
-	Reason        string     `json:"reason,omitempty"`
+	Filter        *dlq.Filter `json:"filter,omitempty"`
+	IDs           []string    `json:"ids,omitempty"` // instead of a filter
+	DryRun        bool        `json:"dryRun,omitempty"`
+	Pin           string      `json:"pin,omitempty"`           // of a dry run: nothing else is replayed
+	RequestID     string      `json:"requestId,omitempty"`     // the same again starts nothing more
+	RatePerSecond float64     `json:"ratePerSecond,omitempty"` // 0: the catalog's
+	Reason        string      `json:"reason,omitempty"`
 }
 
 // Selection is what a bulk replay would take.
 type Selection struct {
-	Items   []Item         `json:"items"`
+	Items   []Selected     `json:"items"`
 	Refused map[string]int `json:"refused"` // matches that it would not take, by the reason
+	Pin     string         `json:"pin"`
+	Plan    Plan           `json:"plan"`
+}
+
+// Selected is one dead letter of a selection.
+type Selected struct {
+	ID               string           `json:"id"`
+	Tier             contracts.Tier   `json:"tier"`
+	Reason           contracts.Reason `json:"reason"`
+	Outbox           string           `json:"outbox"`
+	EventType        string           `json:"eventType"`
+	AggregateID      string           `json:"aggregateId"`
+	AggregateVersion int64            `json:"aggregateVersion"`
+	DeadAt           time.Time        `json:"deadAt"`
+	LastError        *Attempt         `json:"lastError"`
+}
+
+// Plan is how a bulk replay would go on.
+type Plan struct {
+	Canary        int     `json:"canary"`
+	RatePerSecond float64 `json:"ratePerSecond"`
+	Seconds       int     `json:"seconds"` // at the least
 }
 
 // Event is one line of a timeline.
@@ -189,12 +222,27 @@ type Timeline struct {
 	Freezes []Freeze `json:"freezes"`
 }
 
-// Lane is a lane, and who paused it.
+// Lane is a lane: who paused it, and how it does on the instance that answers.
 type Lane struct {
 	Lane        contracts.Lane `json:"lane"`
+	SLAMillis   int64          `json:"slaMillis"`
 	Paused      bool           `json:"paused"`
 	PausedBy    string         `json:"pausedBy"`
 	PauseReason string         `json:"pauseReason"`
+	Queued      int            `json:"queued"`
+	InFlight    int            `json:"inFlight"`
+	Waiting     int            `json:"waiting"`
+	Delivered   int64          `json:"delivered"`
+	P50Millis   int64          `json:"p50Millis"`
+	P99Millis   int64          `json:"p99Millis"`
+}
+
+// LaneControl is whether a lane is paused, and who said so last.
+type LaneControl struct {
+	Lane   contracts.Lane `json:"lane"`
+	Paused bool           `json:"paused"`
+	By     string         `json:"by"`
+	Reason string         `json:"reason"`
 }
 
 // Entry is one line of the audit.

@@ -73,17 +73,24 @@ func (c *Consumers) topics() []string {
 }
 
 func (c *Consumers) arrive(m *pb.PubsubMessage) {
+	a := arrivalOf(m.Attributes)
+	a.Message = m.MessageId
+	c.Ledger.Arrive(a)
+}
+
+// arrivalOf reads the attributes of a message.
+func arrivalOf(attributes map[string]string) Arrival {
 	// A version that is no number becomes 0, which shows as out of order.
-	version, _ := strconv.ParseInt(m.Attributes[contracts.AttrAggregateVersion], 10, 64)
-	c.Ledger.Arrive(Arrival{
-		Target:    m.Attributes[contracts.AttrTarget],
-		Outbox:    m.Attributes[contracts.AttrOutbox],
-		Lane:      contracts.Lane(m.Attributes[contracts.AttrLane]),
-		Aggregate: m.Attributes[contracts.AttrAggregateID],
+	version, _ := strconv.ParseInt(attributes[contracts.AttrAggregateVersion], 10, 64)
+	return Arrival{
+		Target:    attributes[contracts.AttrTarget],
+		Outbox:    attributes[contracts.AttrOutbox],
+		Lane:      contracts.Lane(attributes[contracts.AttrLane]),
+		Aggregate: attributes[contracts.AttrAggregateID],
 		Version:   version,
-		Key:       m.Attributes[contracts.AttrIdempotencyKey],
-		Replay:    m.Attributes[contracts.AttrReplay] != "",
-	})
+		Key:       attributes[contracts.AttrIdempotencyKey],
+		Replay:    attributes[contracts.AttrReplay] != "",
+	}
 }
 
 // sample books the lag samples of one message, which holds one to a line.

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -22,10 +23,11 @@ type Ledger struct {
 	mu          sync.Mutex
 	expected    map[string]*expectation // records on their way, by idempotency key
 	seen        *recent[delivery, struct{}]
-	lastVersion *recent[stream, int64]
+	lastVersion *recent[stream, Arrival]
 	lanes       map[contracts.Lane]*laneBook
 	totals      Totals
 	changed     time.Time
+	handshakes  *handshakeBook // nil: no claims are set
 }
 
 // expectation is a record that has not reached all its targets.
@@ -68,7 +70,7 @@ func NewLedger() *Ledger {
 	l := &Ledger{
 		expected:    map[string]*expectation{},
 		seen:        newRecent[delivery, struct{}](remembered),
-		lastVersion: newRecent[stream, int64](remembered),
+		lastVersion: newRecent[stream, Arrival](remembered),
 		lanes:       map[contracts.Lane]*laneBook{},
 		changed:     time.Now(),
 	}
@@ -87,6 +89,7 @@ func (l *Ledger) Expect(key string, lane contracts.Lane, targets []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected[key] = &expectation{lane: lane, targets: slices.Clone(targets)}
+	l.handshakes.begin(key)
 }
 
 // Appended says that the append succeeded.
@@ -125,6 +128,7 @@ type Arrival struct {
 	Aggregate      string
 	Version        int64
 	Key            string // idempotency key
+	Message        string // its ID, which brokers count up as they accept messages; "" of a handler
 	Replay         bool   // of a dead letter, so that it may come after later versions
 }
 
@@ -154,11 +158,13 @@ func (l *Ledger) Arrive(a Arrival) {
 		return
 	}
 	in := stream{a.Target, a.Outbox, a.Lane, a.Aggregate}
-	if last, ok := l.lastVersion.get(in); ok && a.Version < last {
-		l.totals.OutOfOrder++
+	if last, ok := l.lastVersion.get(in); ok && a.Version < last.Version {
+		if l.totals.OutOfOrder++; l.totals.FirstOutOfOrder == "" {
+			l.totals.FirstOutOfOrder = fmt.Sprintf("%s: %s, version %d (message %s) after %d (message %s)", a.Target, a.Key, a.Version, a.Message, last.Version, last.Message)
+		}
 		return
 	}
-	l.lastVersion.set(in, a.Version)
+	l.lastVersion.set(in, a)
 }
 
 // Lag books how long after its append a record was acknowledged by a target.
@@ -190,10 +196,13 @@ type Totals struct {
 	Messages   int64        // all that arrived
 	Duplicates int64        // of these, repeats of one that the same target had
 	OutOfOrder int64        // of these, after a later version of their aggregate
-	Replayed   int64        // of these, first deliveries of dead letters
-	Foreign    int64        // of these, of records that are none of this ledger's
-	Samples    int64        // lags booked
-	Changed    time.Time    // when something was last appended or arrived
+	// FirstOutOfOrder tells of the first of these; "" while there is none.
+	FirstOutOfOrder string
+	Replayed        int64       // of these, first deliveries of dead letters
+	Foreign         int64       // of these, of records that are none of this ledger's
+	Samples         int64       // lags booked
+	Changed         time.Time   // when something was last appended or arrived
+	Handshakes      *Handshakes // nil: no claims are set
 }
 
 // LaneTotals is one lane of the ledger. Its lags are zero before any is known.
@@ -223,6 +232,7 @@ func (l *Ledger) Totals() Totals {
 	defer l.mu.Unlock()
 	t := l.totals
 	t.Changed = l.changed
+	t.Handshakes = l.handshakes.totals()
 	for _, lane := range contracts.Lanes() {
 		book := l.lanes[lane]
 		late := book.late.Merge()

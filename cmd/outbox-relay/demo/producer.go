@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +74,21 @@ func (p *Producers) produce(ctx context.Context, nth int, pace *rate.Limiter, ta
 			return nil
 		}
 	}
+}
+
+// Accounts lists the sample aggregates for which events go to the target of that
+// name: the accounts of a handler of claims. Each needs a user before its first
+// record.
+func (p *Producers) Accounts(target string) []string {
+	var ids []string
+	for nth := range producers {
+		for _, a := range p.aggregates(nth) {
+			if slices.ContainsFunc(a.outbox.Events, func(e *contracts.EventRoute) bool { return slices.Contains(e.Targets, target) }) {
+				ids = append(ids, a.id)
+			}
+		}
+	}
+	return ids
 }
 
 // aggregates shares the sample aggregates out, so that each producer has some

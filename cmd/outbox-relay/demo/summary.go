@@ -31,9 +31,17 @@ func (s Summary) Lost() int64 {
 	return max(0, in-delivered-s.Queue.Undelivered())
 }
 
-// Kept reports whether the promise was kept: nothing lost, and nothing out of
-// order.
-func (s Summary) Kept() bool { return s.Lost() == 0 && s.Totals.OutOfOrder == 0 }
+// Stale is how many tokens lacked the claims that their signal told of.
+func (s Summary) Stale() int64 {
+	if s.Totals.Handshakes == nil {
+		return 0
+	}
+	return s.Totals.Handshakes.Stale
+}
+
+// Kept reports whether the promise was kept: nothing lost, nothing out of
+// order, and no app told of claims before they were set.
+func (s Summary) Kept() bool { return s.Lost() == 0 && s.Totals.OutOfOrder == 0 && s.Stale() == 0 }
 
 // Print writes the summary.
 func (s Summary) Print(w io.Writer) {
@@ -50,6 +58,9 @@ func (s Summary) Print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%d messages, %d duplicates, %d replays, %d out of order\n",
 		s.Totals.Messages, s.Totals.Duplicates, s.Totals.Replayed, s.Totals.OutOfOrder)
+	if h := s.Totals.Handshakes; h != nil {
+		fmt.Fprintf(w, "claims  %s\n", h)
+	}
 	if in > 0 {
 		n := float64(in)
 		fmt.Fprintf(w, "billed per record: %.2f reads, %.2f writes, %.2f deletes (the appends themselves apart)\n",

@@ -28,6 +28,9 @@ func (v View) Table() string {
 	}
 	fmt.Fprintf(&b, "\nlag from append to acknowledgement, last minute\n%d messages, %d duplicates, %d replays, %d out of order\n",
 		v.Totals.Messages, v.Totals.Duplicates, v.Totals.Replayed, v.Totals.OutOfOrder)
+	if h := v.Totals.Handshakes; h != nil {
+		fmt.Fprintf(&b, "claims  %s\n", h)
+	}
 	for _, note := range v.Notes {
 		fmt.Fprintf(&b, "%s\n", note)
 	}
@@ -43,6 +46,9 @@ func (v View) Line() string {
 			lag(lane.LateP50), lag(lane.LateP99), v.Failing[lane.Lane])
 	}
 	fmt.Fprintf(&b, " | duplicates=%d outOfOrder=%d", v.Totals.Duplicates, v.Totals.OutOfOrder)
+	if h := v.Totals.Handshakes; h != nil {
+		fmt.Fprintf(&b, " | claims set=%d refreshed=%d p50=%s refused=%d", h.Set, h.Refreshed, lag(h.P50), h.Refused)
+	}
 	return b.String()
 }
 

@@ -43,7 +43,7 @@ type Trouble struct {
 	Tier   contracts.Tier
 
 	route *contracts.EventRoute
-	topic string // that refuses it
+	topic string // that refuses it; "": the handler of claims does, as the account has no user yet
 	// later are records of the same aggregate, appended once it is dead: held
 	// behind a SECURITY_BLOCK dead letter, delivered past any other.
 	later []planned
@@ -58,13 +58,21 @@ type planned struct {
 	route  *contracts.EventRoute
 }
 
-// Plan makes a trouble for each tier that the catalog has on Pub/Sub, none of
-// them for the target spare, whose outage would get in its way. The same seed
-// plans the same.
+// Account is the account that has no user until the trouble is a dead letter;
+// "" when it is a topic that refuses it.
+func (t *Trouble) Account() string {
+	if t.topic != "" {
+		return ""
+	}
+	return t.Record.AggregateID
+}
+
+// Plan makes a trouble for each tier that the catalog has, none of them for the
+// target spare, whose outage would get in its way. The same seed plans the same.
 func Plan(c *contracts.Catalog, seed uint64, spare string) []*Trouble {
 	r := rand.New(rand.NewPCG(seed, 1))
 	fit := func(e *contracts.EventRoute) bool {
-		return !slices.ContainsFunc(e.Targets, func(t string) bool { return t == spare || c.Targets[t].Kind != contracts.KindPubSub })
+		return !slices.Contains(e.Targets, spare)
 	}
 	var troubles []*Trouble
 	for _, tier := range contracts.Tiers() {
@@ -119,6 +127,7 @@ func sample(c *contracts.Catalog, r *rand.Rand, o *contracts.Outbox, e *contract
 type Troublemaker struct {
 	Client   *firestore.Client
 	Faults   *pubsub.Faults
+	Auth     *Auth // makes the missing user
 	Ledger   *Ledger
 	Troubles []*Trouble
 }
@@ -138,24 +147,21 @@ func (m *Troublemaker) Run(ctx context.Context) error {
 }
 
 func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
-	fault := pubsub.Fault{
-		Topic: t.topic, Attributes: map[string]string{contracts.AttrIdempotencyKey: t.Record.IdempotencyKey}, Code: codes.Internal,
-	}
-	if t.Tier == contracts.SafeAuto {
-		fault.For = troubleLasts
-	}
-	id, err := m.Faults.Add(fault)
+	mend, err := m.spoil(t)
 	if err != nil {
 		return err
 	}
-	if t.Tier != contracts.SafeAuto {
-		defer m.Faults.Remove(id)
-	}
+	defer mend()
 	if !put(ctx, m.Client, m.Ledger, t.Record, t.route) {
 		return ctx.Err()
 	}
 	if err := m.awaitDead(ctx, t); err != nil {
 		return err
+	}
+	if account := t.Account(); account != "" {
+		if err := m.Auth.CreateUser(ctx, account); err != nil {
+			return err
+		}
 	}
 	for _, later := range t.later {
 		if !put(ctx, m.Client, m.Ledger, later.record, later.route) {
@@ -163,6 +169,26 @@ func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
 		}
 	}
 	return nil
+}
+
+// spoil makes the trouble's topic refuse it until mend is called, or for a while
+// when it is replayed by itself. What has no topic needs nothing: its user is
+// missing.
+func (m *Troublemaker) spoil(t *Trouble) (mend func(), err error) {
+	if t.topic == "" {
+		return func() {}, nil
+	}
+	fault := pubsub.Fault{
+		Topic: t.topic, Attributes: map[string]string{contracts.AttrIdempotencyKey: t.Record.IdempotencyKey}, Code: codes.Internal,
+	}
+	if t.Tier == contracts.SafeAuto {
+		fault.For = troubleLasts
+	}
+	id, err := m.Faults.Add(fault)
+	if err != nil || t.Tier == contracts.SafeAuto {
+		return func() {}, err
+	}
+	return func() { m.Faults.Remove(id) }, nil
 }
 
 // awaitDead waits until the trouble is a dead letter.

@@ -53,6 +53,23 @@ func TestPlanMakesATroubleOfEachTier(t *testing.T) {
 	}
 }
 
+// Where the handler sets claims, an account without a user takes the place of a
+// topic that refuses.
+func TestPlanTroublesTheHandlerOfClaims(t *testing.T) {
+	c, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[contracts.Tier]bool{}
+	for _, trouble := range Plan(c, 7, "FUNNEL") {
+		got[trouble.Tier] = trouble.Account() == trouble.Record.AggregateID
+	}
+	want := map[contracts.Tier]bool{contracts.SafeAuto: false, contracts.ReviewRequired: false, contracts.SecurityBlock: true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("troubles for want of a user (-want +got):\n%s", diff)
+	}
+}
+
 // What another catalog has not got is not planned, nor what the outage is about.
 func TestPlanLeavesOutWhatItCannotShow(t *testing.T) {
 	c := planCatalog(t)

@@ -1,8 +1,10 @@
 package firestore
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sort"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
@@ -22,7 +24,7 @@ func (s *Server) RunAggregationQuery(req *pb.RunAggregationQueryRequest, stream 
 	if in.GetStructuredQuery() == nil || len(in.GetAggregations()) == 0 {
 		return status.Error(codes.InvalidArgument, "An aggregation needs a query and at least one aggregation.")
 	}
-	q, err := s.compile(req.GetParent(), in.GetStructuredQuery())
+	q, err := s.compile(req.GetParent(), in.GetStructuredQuery(), aggregatedFields(in.GetAggregations())...)
 	if err != nil {
 		return err
 	}
@@ -35,14 +37,11 @@ func (s *Server) RunAggregationQuery(req *pb.RunAggregationQueryRequest, stream 
 			return err
 		}
 	}
-	records, at, err := s.results(stream.Context(), q, rd)
+	records, n, at, err := s.counted(stream.Context(), q, rd, in.GetAggregations())
 	if err != nil {
 		return err
 	}
-	if records, err = aggregated(in.GetAggregations(), records); err != nil {
-		return err
-	}
-	s.billing.read(q.collection, max(1, (len(records)+entriesPerRead-1)/entriesPerRead))
+	s.billing.read(q.collection, max(1, (n+entriesPerRead-1)/entriesPerRead))
 	fields := map[string]*pb.Value{}
 	for i, a := range in.GetAggregations() {
 		alias := a.GetAlias()
@@ -52,7 +51,7 @@ func (s *Server) RunAggregationQuery(req *pb.RunAggregationQueryRequest, stream 
 		if fields[alias] != nil {
 			return status.Errorf(codes.InvalidArgument, "Aggregation alias %q is used twice.", clip(alias))
 		}
-		if fields[alias], err = aggregate(a, records); err != nil {
+		if fields[alias], err = aggregate(a, records, n); err != nil {
 			return err
 		}
 	}
@@ -62,21 +61,29 @@ func (s *Server) RunAggregationQuery(req *pb.RunAggregationQueryRequest, stream 
 	})
 }
 
+// aggregatedFields lists the fields that aggregations sum up.
+func aggregatedFields(as []*pb.StructuredAggregationQuery_Aggregation) []string {
+	var out []string
+	for _, a := range as {
+		for _, field := range []string{a.GetSum().GetField().GetFieldPath(), a.GetAvg().GetField().GetFieldPath()} {
+			if field != "" && !slices.Contains(out, field) {
+				out = append(out, field)
+			}
+		}
+	}
+	return out
+}
+
 // aggregated leaves the documents that have every field that is summed or
 // averaged: all aggregations of a query are over the same documents.
 func aggregated(as []*pb.StructuredAggregationQuery_Aggregation, records []*record) ([]*record, error) {
 	var paths []fieldPath
-	for _, a := range as {
-		for _, field := range []string{a.GetSum().GetField().GetFieldPath(), a.GetAvg().GetField().GetFieldPath()} {
-			if field == "" {
-				continue
-			}
-			path, err := parseFieldPath(field)
-			if err != nil {
-				return nil, err
-			}
-			paths = append(paths, path)
+	for _, field := range aggregatedFields(as) {
+		path, err := parseFieldPath(field)
+		if err != nil {
+			return nil, err
 		}
+		paths = append(paths, path)
 	}
 	if len(paths) == 0 {
 		return records, nil
@@ -88,10 +95,55 @@ func aggregated(as []*pb.StructuredAggregationQuery_Aggregation, records []*reco
 	}), nil
 }
 
-func aggregate(a *pb.StructuredAggregationQuery_Aggregation, records []*record) (*pb.Value, error) {
+// counted is what aggregations are over, and how many documents that are. For
+// counts alone, outside a transaction, the documents themselves stay out.
+func (s *Server) counted(ctx context.Context, q *query, rd reading, as []*pb.StructuredAggregationQuery_Aggregation) ([]*record, int, micros, error) {
+	if rd.tx == nil && onlyCounts(as) {
+		n, at, err := s.size(ctx, q, rd)
+		return nil, n, at, err
+	}
+	records, at, err := s.results(ctx, q, rd)
+	if err == nil {
+		records, err = aggregated(as, records)
+	}
+	return records, len(records), at, err
+}
+
+// onlyCounts reports whether nothing is asked of the documents but their number.
+func onlyCounts(as []*pb.StructuredAggregationQuery_Aggregation) bool {
+	return !slices.ContainsFunc(as, func(a *pb.StructuredAggregationQuery_Aggregation) bool { return a.GetCount() == nil })
+}
+
+// size counts what a query selects now, without looking at each: the view knows
+// how many entries stand before a key.
+func (s *Server) size(ctx context.Context, q *query, rd reading) (n int, at micros, err error) {
+	v, err := s.lease(ctx, rd.db, q.shape)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.release(v)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n = max(0, rank(v.tree, q.high)-rank(v.tree, q.low)-q.offset)
+	if q.limit >= 0 {
+		n = min(n, q.limit)
+	}
+	return n, s.clock.read(), nil
+}
+
+// rank is how many entries of a view stand before a key.
+func rank(tree *entryTree, key string) int {
+	return sort.Search(tree.Len(), func(i int) bool {
+		e, _ := tree.GetAt(i)
+		return e.key >= key
+	})
+}
+
+// aggregate is one result over the documents, of which there are count.
+func aggregate(a *pb.StructuredAggregationQuery_Aggregation, records []*record, count int) (*pb.Value, error) {
 	switch op := a.GetOperator().(type) {
 	case *pb.StructuredAggregationQuery_Aggregation_Count_:
-		n := int64(len(records))
+		n := int64(count)
 		if upTo := op.Count.GetUpTo(); upTo != nil {
 			if upTo.GetValue() <= 0 {
 				return nil, status.Error(codes.InvalidArgument, "up_to must be positive.")

@@ -11,6 +11,7 @@ import (
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local/firestore"
 )
 
@@ -41,7 +42,7 @@ func pendingRecord(i int) *pb.Write {
 // loaded is a server with a backlog of pending records.
 func loaded(b *testing.B) (*firestore.Server, *gcp.Client) {
 	b.Helper()
-	s, addr := start(b, firestore.Options{})
+	s, addr := start(b, firestore.Options{Indexes: &indexes.File{Indexes: []indexes.Composite{indexes.On("outbox", "lane", "status", "createdAt")}}})
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -11,10 +11,8 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, func(t *testing.T) *gcp.Client {
-		_, addr := start(t, firestore.Options{})
-		return dial(t, addr)
-	})
+	s, addr := start(t, firestore.Options{})
+	conformance.Run(t, func(t *testing.T) *gcp.Client { return dial(t, addr) }, s.DeclareIndexes)
 }
 
 // TestConformanceOnGoogle holds the suite itself to Google's emulator: where the
@@ -24,5 +22,5 @@ func TestConformanceOnGoogle(t *testing.T) {
 	if addr == "" {
 		t.Skip("OUTBOX_RELAY_GOOGLE_FIRESTORE names no emulator")
 	}
-	conformance.Run(t, func(t *testing.T) *gcp.Client { return dial(t, addr) })
+	conformance.Run(t, func(t *testing.T) *gcp.Client { return dial(t, addr) }, nil)
 }

@@ -33,6 +33,13 @@
 // aborted if what they read has changed. Production and Google's emulator lock, by
 // default; clients see the same outcomes at other speeds.
 //
+// # Indexes
+//
+// A query without its index is refused, as in production and unlike Google's
+// emulator: by those of deploy/firestore/firestore.indexes.json, which are deployed,
+// or by Options.Indexes. The error holds the index's definition and the command that
+// makes it. Other collections have the automatic single-field indexes.
+//
 // # On disk
 //
 // With Options.DataDir, a commit is in the operating system's hands before anyone

@@ -2,7 +2,6 @@ package firestore_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local/firestore"
 )
 
@@ -87,28 +87,6 @@ func TestUnsupportedIsRefusedByName(t *testing.T) {
 				t.Errorf("want Unimplemented by name, got %v", err)
 			}
 		})
-	}
-}
-
-func TestRequireIndex(t *testing.T) {
-	_, addr := start(t, firestore.Options{RequireIndex: func(q *pb.StructuredQuery) error {
-		if len(q.GetOrderBy()) > 1 {
-			return errors.New("the query requires an index")
-		}
-		return nil
-	}})
-	coll := dial(t, addr).Collection("c")
-	if _, err := coll.OrderBy("a", gcp.Asc).Documents(t.Context()).GetAll(); err != nil {
-		t.Errorf("want an indexed query to run, got %v", err)
-	}
-	q := coll.OrderBy("a", gcp.Asc).OrderBy("b", gcp.Asc)
-	if _, err := q.Documents(t.Context()).GetAll(); status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("want the query to be refused, got %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	if _, err := q.Snapshots(ctx).Next(); status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("want the listener to be refused, got %v", err)
 	}
 }
 
@@ -227,7 +205,7 @@ func TestSlowListenerHoldsUpNobody(t *testing.T) {
 // TestManyClients runs writers, readers and listeners at once, for the race
 // detector, and compares what the listeners end up with.
 func TestManyClients(t *testing.T) {
-	_, addr := start(t, firestore.Options{})
+	_, addr := start(t, firestore.Options{Indexes: &indexes.File{Indexes: []indexes.Composite{indexes.On("c", "lane", "n")}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var listeners, workers sync.WaitGroup

@@ -3,7 +3,6 @@ package firestore
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"outboxrelay/deploy/local/switchboard"
 )
 
 // Faults makes calls fail on purpose. Rules are added and removed while the server
@@ -82,10 +83,8 @@ type rule struct {
 	id      int
 	removed chan struct{} // closed when the rule is removed
 
-	mu      sync.Mutex
-	matched int
-	hit     int
-	dice    *rand.Rand
+	mu    sync.Mutex
+	tally switchboard.Tally
 }
 
 // Add puts a rule in force and returns the function that removes it. Of several
@@ -103,7 +102,7 @@ func (f *Faults) add(fault Fault) int {
 		Fault:   fault,
 		id:      f.lastID,
 		removed: make(chan struct{}),
-		dice:    rand.New(rand.NewPCG(fault.Seed, 0)),
+		tally:   switchboard.NewTally(fault.Skip, fault.Times, fault.Share, fault.Seed),
 	}
 	rules := append(slices.Clone(*f.rules.Load()), r)
 	f.rules.Store(&rules)
@@ -139,7 +138,7 @@ func (f *Faults) List() []FaultStatus {
 	var out []FaultStatus
 	for _, r := range *f.rules.Load() {
 		r.mu.Lock()
-		out = append(out, FaultStatus{r.id, r.Fault, r.matched, r.hit})
+		out = append(out, FaultStatus{r.id, r.Fault, r.tally.Met, r.tally.Hit})
 		r.mu.Unlock()
 	}
 	return out
@@ -156,15 +155,7 @@ func (r *rule) matches(c Call) bool {
 func (r *rule) strikes() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.matched++
-	if r.matched <= r.Skip || (r.Times > 0 && r.hit >= r.Times) {
-		return false
-	}
-	if r.Share > 0 && r.dice.Float64() >= r.Share {
-		return false
-	}
-	r.hit++
-	return true
+	return r.tally.Strikes()
 }
 
 // before does to a call what its rules say. It returns the error to answer with in

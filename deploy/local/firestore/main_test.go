@@ -2,7 +2,6 @@ package firestore_test
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	gcp "cloud.google.com/go/firestore"
@@ -11,13 +10,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"outboxrelay/deploy/local/crashtest"
 	"outboxrelay/deploy/local/firestore"
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(serveVariable); dir != "" {
-		os.Exit(serveAndWait(dir))
-	}
+	crashtest.ServeIfChild(func(dir string) (crashtest.Server, error) {
+		return firestore.Open(firestore.Options{DataDir: dir})
+	})
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
@@ -58,10 +58,10 @@ func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, 
 func (owner) RequireTransportSecurity() bool { return false }
 
 // dial returns a client of a server, without the environment's say.
-func dial(t testing.TB, addr string) *gcp.Client {
+func dial(t testing.TB, addr string, opts ...grpc.DialOption) *gcp.Client {
 	t.Helper()
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithPerRPCCredentials(owner{}), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
+	conn, err := grpc.NewClient(addr, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithPerRPCCredentials(owner{}), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))...)
 	if err != nil {
 		t.Fatal(err)
 	}

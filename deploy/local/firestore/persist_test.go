@@ -1,11 +1,9 @@
 package firestore_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,49 +13,9 @@ import (
 	gcp "cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/deploy/local/crashtest"
 	"outboxrelay/deploy/local/firestore"
 )
-
-// child is a server in a process of its own.
-type child struct {
-	cmd  *exec.Cmd
-	addr string
-}
-
-func startChild(t *testing.T, dir string) *child {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serveVariable+"="+dir)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	c := &child{cmd: cmd}
-	t.Cleanup(func() {
-		_ = in.Close()
-		c.kill()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("child gave no address: %v", err)
-	}
-	c.addr = strings.TrimSpace(line)
-	return c
-}
-
-// kill ends the process as a crash would.
-func (c *child) kill() {
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait()
-}
 
 func all(t *testing.T, c *gcp.Client, collection string) map[string]map[string]any {
 	t.Helper()
@@ -74,9 +32,9 @@ func all(t *testing.T, c *gcp.Client, collection string) map[string]map[string]a
 
 func TestKilledProcessLosesNoAcknowledgedCommit(t *testing.T) {
 	dir := t.TempDir()
-	server := startChild(t, dir)
-	client := dial(t, server.addr)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	server := crashtest.StartChild(t, dir)
+	client := dial(t, server.Addr)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 
 	var mu sync.Mutex
@@ -111,11 +69,11 @@ func TestKilledProcessLosesNoAcknowledgedCommit(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("writers were too slow")
 	}
-	server.kill()
+	server.Kill()
 	stop()
 	writers.Wait()
 
-	again := dial(t, startChild(t, dir).addr)
+	again := dial(t, crashtest.StartChild(t, dir).Addr)
 	got := all(t, again, "k")
 	for id, round := range acknowledged {
 		if found, ok := got[id]["round"].(int64); !ok || int(found) < round {
@@ -171,12 +129,12 @@ func TestTornTailIsCut(t *testing.T) {
 
 func TestDirectoryOpensOnce(t *testing.T) {
 	dir := t.TempDir()
-	c := startChild(t, dir)
+	c := crashtest.StartChild(t, dir)
 	_, err := firestore.Open(firestore.Options{DataDir: dir})
-	if want := fmt.Sprintf("in use by process %d", c.cmd.Process.Pid); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("in use by process %d", c.PID()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("want an error that says %q, got %v", want, err)
 	}
-	c.kill()
+	c.Kill()
 	s, err := firestore.Open(firestore.Options{DataDir: dir})
 	if err != nil {
 		t.Fatalf("want the lock to end with its holder, got %v", err)

@@ -2,17 +2,41 @@ package firestore_test
 
 import (
 	"context"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	gcp "cloud.google.com/go/firestore"
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc"
 
 	"outboxrelay/deploy/local/firestore"
 )
 
+// place is where a server stands, for a client that stays when another takes its
+// place. That one has another port: somebody may have taken the first meanwhile.
+type place struct{ addr atomic.Value }
+
+// start starts a server there.
+func (p *place) start(t *testing.T, s *firestore.Server) {
+	t.Helper()
+	addr, err := s.Start("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.addr.Store(addr)
+}
+
+func (p *place) dial(t *testing.T) *gcp.Client {
+	t.Helper()
+	return dial(t, "passthrough:///place", grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", p.addr.Load().(string))
+	}))
+}
+
 // TestListenerOutlivesARestart keeps a real client's listener over a server that
-// stops, changes and starts again at the same address.
+// stops, changes and starts again.
 func TestListenerOutlivesARestart(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -33,11 +57,9 @@ func TestListenerOutlivesARestart(t *testing.T) {
 				return s
 			}
 			first := open()
-			addr, err := first.Start("127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := dial(t, addr)
+			var at place
+			at.start(t, first)
+			c := at.dial(t)
 			for _, id := range []string{"a", "b", "d"} {
 				if _, err := c.Collection("c").Doc(id).Set(t.Context(), map[string]any{}); err != nil {
 					t.Fatal(err)
@@ -65,9 +87,7 @@ func TestListenerOutlivesARestart(t *testing.T) {
 				write(&pb.Write{Operation: &pb.Write_Delete{Delete: testDatabase + "/documents/c/" + id}})
 			}
 			write(&pb.Write{Operation: &pb.Write_Update{Update: &pb.Document{Name: testDatabase + "/documents/c/e"}}})
-			if _, err := second.Start(addr); err != nil {
-				t.Fatal(err)
-			}
+			at.start(t, second)
 			if got := changes(t, it); got != tt.want {
 				t.Errorf("want %q, got %q", tt.want, got)
 			}
@@ -90,11 +110,9 @@ func TestUnknownTokenResets(t *testing.T) {
 		return s
 	}
 	first := open()
-	addr, err := first.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := dial(t, addr)
+	var at place
+	at.start(t, first)
+	c := at.dial(t)
 	coll := c.Collection("c")
 	if _, err := batch(c).Set(coll.Doc("a"), map[string]any{}).Set(coll.Doc("b"), map[string]any{}).Commit(t.Context()); err != nil {
 		t.Fatal(err)
@@ -122,9 +140,7 @@ func TestUnknownTokenResets(t *testing.T) {
 	}
 	last := open()
 	defer last.Close()
-	if _, err := last.Start(addr); err != nil {
-		t.Fatal(err)
-	}
+	at.start(t, last)
 	if got := changes(t, it); got != "-a +d" {
 		t.Errorf("want a gone and d there, got %q", got)
 	}

@@ -9,16 +9,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// compile reads a query and asks the RequireIndex hook for its leave.
-func (s *Server) compile(parent string, in *pb.StructuredQuery) (*query, error) {
+// compile reads a query, and refuses one that has no index.
+func (s *Server) compile(parent string, in *pb.StructuredQuery, aggregated ...string) (*query, error) {
 	q, err := compile(parent, in)
-	if err != nil || s.requireIndex == nil {
+	if err != nil || s.anyQuery {
 		return q, err
 	}
-	if err := s.requireIndex(in); err != nil {
-		if _, ok := status.FromError(err); !ok {
-			err = status.Error(codes.FailedPrecondition, err.Error())
-		}
+	if err := s.indexes.Load().Require(in, aggregated...); err != nil {
 		return nil, err
 	}
 	return q, nil

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -16,6 +17,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	deployed "outboxrelay/deploy/firestore"
+	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local/firestore/journal"
 )
 
@@ -34,10 +37,12 @@ type Options struct {
 	Now func() time.Time
 	// Log gets what an operator should know, never a document's content. May be nil.
 	Log *zap.Logger
-	// RequireIndex refuses a query for which no composite index was declared, by
-	// returning an error. It is asked before a query runs or is listened to, and
-	// must not keep or change what it is given. Nil allows every query.
-	RequireIndex func(*pb.StructuredQuery) error
+	// Indexes are those that queries have, beside the automatic ones of fields
+	// without an override. Nil means those of the built-in catalog, as deployed.
+	Indexes *indexes.File
+	// AnyQuery serves queries that have no index, as Google's emulator does and
+	// production never: for tests of queries themselves.
+	AnyQuery bool
 }
 
 // Server is an embedded Firestore. It holds any number of databases of any number
@@ -45,11 +50,12 @@ type Options struct {
 type Server struct {
 	pb.UnimplementedFirestoreServer
 
-	log          *zap.Logger
-	now          func() time.Time
-	heartbeat    time.Duration
-	requireIndex func(*pb.StructuredQuery) error
-	instance     [8]byte
+	log       *zap.Logger
+	now       func() time.Time
+	heartbeat time.Duration
+	anyQuery  bool
+	indexes   atomic.Pointer[indexes.File]
+	instance  [8]byte
 
 	clock        clock
 	billing      meter
@@ -79,12 +85,20 @@ func Open(o Options) (*Server, error) {
 		log:          o.Log,
 		now:          o.Now,
 		heartbeat:    o.Heartbeat,
-		requireIndex: o.RequireIndex,
+		anyQuery:     o.AnyQuery,
 		transactions: transactions{open: map[string]*transaction{}},
 		faults:       newFaults(),
 		dbs:          map[string]*database{},
 		closing:      make(chan struct{}),
 	}
+	declared := deployed.Indexes()
+	if o.Indexes != nil {
+		declared = *o.Indexes
+		if err := declared.Check(); err != nil {
+			return nil, err
+		}
+	}
+	s.indexes.Store(&declared)
 	if s.log == nil {
 		s.log = zap.NewNop()
 	}

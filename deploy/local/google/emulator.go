@@ -7,10 +7,6 @@ import (
 	"io"
 	"net"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
 const (
@@ -62,8 +58,9 @@ func (e *Emulator) Stop() error {
 type program struct {
 	name    string
 	command func(host, port string) []string
-	// probe asks the service something cheap. nil: it answers.
-	probe func(context.Context, *grpc.ClientConn) error
+	// probe asks the service at addr something cheap, waiting for the port to open.
+	// nil: it answers.
+	probe func(ctx context.Context, addr string) error
 }
 
 // errEnded: the emulator went away before it answered.
@@ -105,7 +102,7 @@ func attempt(ctx context.Context, p program, log io.Writer) (*Emulator, error) {
 }
 
 // await returns once the emulator answers, has ended, or ctx is over.
-func (e *Emulator) await(ctx context.Context, probe func(context.Context, *grpc.ClientConn) error) error {
+func (e *Emulator) await(ctx context.Context, probe func(ctx context.Context, addr string) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watched := make(chan struct{})
@@ -117,33 +114,13 @@ func (e *Emulator) await(ctx context.Context, probe func(context.Context, *grpc.
 		case <-ctx.Done():
 		}
 	}()
-	err := e.answer(ctx, probe)
+	err := probe(ctx, e.addr)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	cancel(nil)
 	<-watched
 	return err
-}
-
-// answer dials the emulator and probes it, waiting for the port to open.
-func (e *Emulator) answer(ctx context.Context, probe func(context.Context, *grpc.ClientConn) error) error {
-	quick := grpc.ConnectParams{
-		Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, MaxDelay: 500 * time.Millisecond},
-		MinConnectTimeout: time.Second,
-	}
-	conn, err := grpc.NewClient("passthrough:///"+e.addr,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(quick), grpc.WithNoProxy(),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
-	if err != nil {
-		return fmt.Errorf("dial %s: %w", e.addr, err)
-	}
-	defer conn.Close() //nolint:errcheck // nothing was written that could be lost
-	if err := probe(ctx, conn); err != nil {
-		return fmt.Errorf("probe %s: %w", e.addr, err)
-	}
-	return nil
 }
 
 // freePort picks a loopback port that nothing listens on. It is free again when

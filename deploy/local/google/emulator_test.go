@@ -56,8 +56,8 @@ func TestStartTriesAnotherPort(t *testing.T) {
 	if got := strings.Count(err.Error(), "no such option"); got != startAttempts {
 		t.Errorf("the error quotes the output of %d attempts, want %d: %v", got, startAttempts, err)
 	}
-	if len(ports) != startAttempts {
-		t.Errorf("ports tried = %v, want %d of them", ports, startAttempts)
+	if len(ports) < 2 { // the kernel may offer one twice
+		t.Errorf("ports tried = %v, want others after the first", ports)
 	}
 }
 
@@ -94,11 +94,11 @@ func fake(t *testing.T, role string) program {
 	return program{
 		name:    "fake",
 		command: func(host, port string) []string { return child(t, role, net.JoinHostPort(host, port)) },
-		probe: func(ctx context.Context, conn *grpc.ClientConn) error {
+		probe: overGRPC(func(ctx context.Context, conn *grpc.ClientConn) error {
 			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 			defer cancel()
 			_, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 			return err
-		},
+		}),
 	}
 }

@@ -18,6 +18,16 @@ var firestoreComponent = component{
 // What it prints goes to log; nil drops it. ctx bounds the start alone; the
 // caller owns the emulator and calls Stop.
 func StartFirestore(ctx context.Context, log io.Writer) (*Emulator, error) {
+	return startFirestore(ctx, log)
+}
+
+// StartFirestoreFrom is StartFirestore with the documents of an export: the path
+// of its ".overall_export_metadata", as the emulator's own :export writes it.
+func StartFirestoreFrom(ctx context.Context, export string, log io.Writer) (*Emulator, error) {
+	return startFirestore(ctx, log, "--seed_from_export="+export)
+}
+
+func startFirestore(ctx context.Context, log io.Writer, flags ...string) (*Emulator, error) {
 	found, err := Locate(ctx)
 	if err != nil {
 		return nil, err
@@ -29,7 +39,7 @@ func StartFirestore(ctx context.Context, log io.Writer) (*Emulator, error) {
 	return start(ctx, program{
 		name: firestoreComponent.name,
 		command: func(host, port string) []string {
-			return []string{
+			return append([]string{
 				found.Java,
 				// All data is on the heap. Left alone it grows to a quarter of the machine.
 				"-Xmx2g",
@@ -37,9 +47,9 @@ func StartFirestore(ctx context.Context, log io.Writer) (*Emulator, error) {
 				"-Duser.language=en",
 				"-cp", jar, "com.google.cloud.datastore.emulator.firestore.CloudFirestore",
 				"start", "--host=" + host, "--port=" + port,
-			}
+			}, flags...)
 		},
-		probe: probeFirestore,
+		probe: overGRPC(probeFirestore),
 	}, log)
 }
 

@@ -12,10 +12,14 @@ func TestStartAndStopOnGoogle(t *testing.T) {
 	if os.Getenv(FirestoreVar) == "" || os.Getenv(PubSubVar) == "" {
 		t.Skipf("%s or %s is unset: Google's emulators are not asked for", FirestoreVar, PubSubVar)
 	}
-	for name, start := range map[string]func(context.Context, io.Writer) (*Emulator, error){
+	starts := map[string]func(context.Context, io.Writer) (*Emulator, error){
 		"Firestore": StartFirestore,
 		"PubSub":    StartPubSub,
-	} {
+	}
+	if os.Getenv(AuthVar) != "" {
+		starts["Auth"] = StartAuth
+	}
+	for name, start := range starts {
 		t.Run(name, func(t *testing.T) {
 			e, err := start(t.Context(), nil)
 			if err != nil {

@@ -31,7 +31,7 @@ func StartPubSub(ctx context.Context, log io.Writer) (*Emulator, error) {
 			// Java itself, without the script that ships with it: one process, no shell in between.
 			return []string{found.Java, "-Xmx1g", "-jar", jar, "--host=" + host, "--port=" + port}
 		},
-		probe: probePubSub,
+		probe: overGRPC(probePubSub),
 	}, log)
 }
 

@@ -58,7 +58,7 @@ func (s *Server) listFaults() []faultJSON {
 			LoseResponse: f.LoseResponse, Code: switchboard.Code(f.Code), Hit: a.Hit,
 		}
 		if f.For > 0 {
-			out.Until = &a.Until
+			out.Until = &f.until
 		}
 		list = append(list, out)
 	}

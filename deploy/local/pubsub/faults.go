@@ -3,14 +3,14 @@ package pubsub
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path"
 	"slices"
-	"sync"
 	"time"
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc/codes"
+
+	"outboxrelay/deploy/local/switchboard"
 )
 
 // Fault is one thing that goes wrong with the calls that it matches.
@@ -59,77 +59,37 @@ func (f Fault) method() string {
 	return f.Method
 }
 
-// Active is a fault that is switched on.
-type Active struct {
-	ID    int
-	Fault Fault
-	Until time.Time // zero: until it is removed
-	Hit   int       // calls hit so far
-}
-
-// Faults is the fault switch of a server. Faults may be added and removed at
-// any time; of several that match a call, the oldest that hits decides.
+// Faults is the fault switch of a server. A fault goes when its time or its number
+// is used up.
 type Faults struct {
 	now func() time.Time
-
-	mu     sync.Mutex
-	nextID int
-	active []*activeFault
+	switchboard.Board[lasting]
 }
 
-type activeFault struct {
-	Active
-	rand *rand.Rand
+// lasting is a fault and its end.
+type lasting struct {
+	Fault
+	until time.Time // zero: until it is removed
 }
 
-func newFaults(now func() time.Time) *Faults { return &Faults{now: now} }
+func newFaults(now func() time.Time) *Faults {
+	fs := &Faults{now: now}
+	fs.Over = func(a *switchboard.Active[lasting]) bool {
+		return a.UsedUp() || !a.Fault.until.IsZero() && !now().Before(a.Fault.until)
+	}
+	return fs
+}
 
 // Add switches f on and returns its ID.
 func (fs *Faults) Add(f Fault) (int, error) {
 	if err := f.Validate(); err != nil {
 		return 0, fmt.Errorf("add fault: %w", err)
 	}
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	fs.nextID++
-	a := &activeFault{
-		Active: Active{ID: fs.nextID, Fault: f},
-		rand:   rand.New(rand.NewPCG(f.Seed, 0)),
-	}
+	l := lasting{Fault: f}
 	if f.For > 0 {
-		a.Until = fs.now().Add(f.For)
+		l.until = fs.now().Add(f.For)
 	}
-	fs.active = append(fs.active, a)
-	return a.ID, nil
-}
-
-// Remove switches a fault off and reports whether it was on.
-func (fs *Faults) Remove(id int) bool {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	fs.expire()
-	before := len(fs.active)
-	fs.active = slices.DeleteFunc(fs.active, func(a *activeFault) bool { return a.ID == id })
-	return len(fs.active) < before
-}
-
-// Clear switches all faults off.
-func (fs *Faults) Clear() {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	fs.active = nil
-}
-
-// List returns the faults that are on, oldest first.
-func (fs *Faults) List() []Active {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	fs.expire()
-	out := make([]Active, len(fs.active))
-	for i, a := range fs.active {
-		out[i] = a.Active
-	}
-	return out
+	return fs.Board.Add(l, switchboard.NewTally(0, f.Times, f.Share, f.Seed)), nil
 }
 
 // matches reports whether the call is one that f is about. publish is nil
@@ -156,30 +116,6 @@ func (f Fault) strikes(m *pb.PubsubMessage) bool {
 // hit returns the fault that the call is to suffer. publish is nil unless it
 // publishes.
 func (fs *Faults) hit(method string, publish *pb.PublishRequest) (Fault, bool) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if len(fs.active) == 0 {
-		return Fault{}, false
-	}
-	fs.expire()
-	for _, a := range fs.active {
-		f := a.Fault
-		if !f.matches(method, publish) {
-			continue
-		}
-		if f.Share > 0 && a.rand.Float64() >= f.Share {
-			continue
-		}
-		a.Hit++
-		return f, true
-	}
-	return Fault{}, false
-}
-
-// expire drops the faults whose time or number is used up.
-func (fs *Faults) expire() {
-	now := fs.now()
-	fs.active = slices.DeleteFunc(fs.active, func(a *activeFault) bool {
-		return (!a.Until.IsZero() && !now.Before(a.Until)) || (a.Fault.Times > 0 && a.Hit >= a.Fault.Times)
-	})
+	l, ok := fs.Strike(func(l lasting) bool { return l.matches(method, publish) })
+	return l.Fault, ok
 }

@@ -1,5 +1,6 @@
-// Package switchboard is the HTTP side of the embedded cloud's fault switches:
-// the same requests and answers for every part of the cloud.
+// Package switchboard is what the fault switches of the embedded cloud's parts
+// share: their HTTP side, with the same requests and answers for every part, which
+// faults are on, and which of the calls that a fault matches it hits.
 package switchboard
 
 import (

@@ -44,7 +44,7 @@ type fixture struct {
 
 func setup(t *testing.T, c auth.Config) *fixture {
 	t.Helper()
-	f := &fixture{t: t, roles: filepath.Join(t.TempDir(), "roles.yaml"), now: time.Now()}
+	f := &fixture{t: t, roles: filepath.Join(t.TempDir(), "roles.yaml")}
 	f.write(rolesYAML)
 	if c.Mode == auth.ModeOIDC || c.Mode == auth.ModeIAP {
 		c.RolesFile = f.roles
@@ -53,6 +53,7 @@ func setup(t *testing.T, c auth.Config) *fixture {
 	if c.Transport == nil {
 		c.Transport = issuer()
 	}
+	f.now = time.Now() // the issuer may have taken seconds for its keys
 	var err error
 	if f.auth, err = auth.New(c); err != nil {
 		t.Fatal(err)

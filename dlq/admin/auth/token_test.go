@@ -15,7 +15,7 @@ func TestTokens(t *testing.T) {
 	google := authtest.Google("alice@example.com", audience)
 	proxy := authtest.IAP("alice@example.com", iapAudience)
 	sign, signIAP := issuer().RS256, issuer().ES256
-	now := time.Now()
+	now := oidc.now
 	stranger, err := authtest.NewIssuer()
 	if err != nil {
 		t.Fatal(err)

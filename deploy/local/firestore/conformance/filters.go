@@ -117,6 +117,10 @@ var filters = []test{
 			"a": {"lane": "L", "status": "pending", "n": 1}, "b": {"lane": "L", "status": "done", "n": 2},
 			"c": {"lane": "M", "status": "pending", "n": 3}, "d": {"lane": "L", "status": "pending", "n": 4},
 		})
+		e.index(c, "lane", "status", "n")
+		e.index(c, "lane", "status", "-n")
+		e.index(c, "status", "lane")
+		e.index(c, "lane", "n", "status")
 		q := c.Where("lane", "==", "L").Where("status", "==", "pending")
 		e.wantIDs(q, "a", "d")
 		e.wantIDs(q.Where("n", ">", 1), "d")
@@ -130,6 +134,8 @@ var filters = []test{
 		e.fill(c, map[string]fields{
 			"a": {"x": 1, "y": 1}, "b": {"x": 2, "y": 1}, "c": {"x": 3, "y": 3}, "d": {"y": 1},
 		})
+		e.index(c, "y", "x")
+		e.index(c, "y", "-x")
 		either := func(fs ...firestore.EntityFilter) firestore.Query {
 			return c.WhereEntity(firestore.OrFilter{Filters: fs})
 		}

@@ -88,6 +88,7 @@ var listeners = []test{
 	{"not in", func(e *env) {
 		c := e.collection()
 		e.fill(c, map[string]fields{"a": {"lane": "L", "status": "pending"}, "b": {"lane": "X", "status": "pending"}, "c": {"status": "pending"}})
+		e.index(c, "status", "lane")
 		w := e.watch(c.Where("status", "==", "pending").Where("lane", "not-in", []string{"L", "M"}).Limit(10))
 		w.want([]string{"+b"})
 		e.update(c.Doc("a"), "lane", "Y")
@@ -169,6 +170,7 @@ var windows = []test{
 			docs[fmt.Sprintf("d%03d", i)] = fields{"lane": "L", "status": "pending", "n": i}
 		}
 		e.fill(c, docs)
+		e.index(c, "lane", "status", "n")
 		w := e.watch(c.Where("lane", "==", "L").Where("status", "==", "pending").OrderBy("n", firestore.Asc).Limit(4))
 		w.want([]string{"+d000", "+d001", "+d002", "+d003"})
 		_, err := e.batch().
@@ -231,6 +233,7 @@ var windows = []test{
 			docs[fmt.Sprintf("d%03d", i)] = fields{"status": "pending", "n": i}
 		}
 		e.fill(c, docs)
+		e.index(c, "status", "n")
 		w := e.watch(c.Where("status", "==", "pending").OrderBy("n", firestore.Asc).Limit(20))
 		seen := map[string]bool{}
 		for len(seen) < 60 {

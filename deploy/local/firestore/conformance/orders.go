@@ -28,6 +28,7 @@ var orders = []test{
 	{"ties go by name, in the last direction", func(e *env) {
 		c := e.collection()
 		e.fill(c, map[string]fields{"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 0}})
+		e.index(c, "-x", "__name__")
 		e.wantIDs(c.OrderBy("x", firestore.Asc), "c", "a", "b")
 		e.wantIDs(c.OrderBy("x", firestore.Desc), "b", "a", "c")
 		e.wantIDs(c.OrderBy("x", firestore.Desc).OrderBy(firestore.DocumentID, firestore.Asc), "a", "b", "c")
@@ -37,6 +38,8 @@ var orders = []test{
 		e.fill(c, map[string]fields{
 			"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 1}, "c": {"x": 0, "y": 5}, "d": {"x": 2}, "e": {"y": 1},
 		})
+		e.index(c, "x", "-y")
+		e.index(c, "-x", "y")
 		e.wantIDs(c.OrderBy("x", firestore.Asc).OrderBy("y", firestore.Desc), "c", "a", "b")
 		e.wantIDs(c.OrderBy("x", firestore.Desc).OrderBy("y", firestore.Asc), "b", "a", "c")
 	}},
@@ -51,6 +54,8 @@ var orders = []test{
 	{"inequalities on several fields", func(e *env) {
 		c := e.collection()
 		e.fill(c, map[string]fields{"a": {"x": 3, "y": 1}, "b": {"x": 1, "y": 2}, "c": {"x": 1, "y": 1}, "d": {"x": 5, "y": 0}})
+		e.index(c, "x", "y")
+		e.index(c, "-y", "-x")
 		e.wantIDs(c.Where("y", ">", 0).Where("x", ">", 0), "c", "b", "a")
 		e.wantIDs(c.Where("y", ">", 0).Where("x", ">", 0).OrderBy("y", firestore.Desc), "b", "a", "c")
 	}},
@@ -80,6 +85,7 @@ var cursors = []test{
 	{"a prefix of the order", func(e *env) {
 		c := e.collection()
 		e.fill(c, map[string]fields{"a": {"x": 1, "y": 1}, "b": {"x": 1, "y": 2}, "c": {"x": 2, "y": 1}})
+		e.index(c, "x", "y")
 		q := c.OrderBy("x", firestore.Asc).OrderBy("y", firestore.Asc)
 		e.wantIDs(q.StartAt(1, 2), "b", "c")
 		e.wantIDs(q.StartAfter(1, 1).EndBefore(2, 1), "b")
@@ -108,6 +114,7 @@ var cursors = []test{
 			docs[fmt.Sprintf("d%03d", i)] = fields{"lane": "L", "status": "pending", "at": i / 10}
 		}
 		e.fill(c, docs)
+		e.index(c, "lane", "status", "at")
 		q := c.Where("lane", "==", "L").Where("status", "==", "pending").OrderBy("at", firestore.Asc).Limit(30)
 		var got []string
 		for page := q; ; {
@@ -161,6 +168,7 @@ var queries = []test{
 		}
 		e.set(e.client.Collection(group).Doc("top"), fields{"n": "c"})
 		e.set(root.Collection("not"+group).Doc("other"), fields{"n": "d"})
+		e.indexGroup(group, "n")
 		all := e.client.CollectionGroup(group)
 		e.equal(3, len(e.ids(all.Query)))
 		e.wantIDs(all.OrderBy("n", firestore.Desc), "top", "xb", "xa")
@@ -192,6 +200,7 @@ var queries = []test{
 	}},
 	{"a result keeps up with writes", func(e *env) {
 		c := e.collection()
+		e.index(c, "status", "n")
 		q := c.Where("status", "==", "pending").OrderBy("n", firestore.Asc)
 		e.wantIDs(q)
 		e.fill(c, map[string]fields{"a": {"status": "pending", "n": 2}, "b": {"status": "pending", "n": 1}})

@@ -1,11 +1,12 @@
-// Command google-emulators starts Google's Firestore and Pub/Sub emulators.
+// Command google-emulators starts Google's Firestore, Pub/Sub and Auth emulators.
 //
 //	google-emulators                  prints how to reach them and serves until a signal
 //	google-emulators -- CMD ARGS...   runs CMD with them, stops them, and exits with CMD's code
 //
-// CMD sees OUTBOX_RELAY_GOOGLE_FIRESTORE and OUTBOX_RELAY_GOOGLE_PUBSUB, which
-// tests and benches read. With -client-env it also sees the variables that
-// Google's clients obey; without, they are taken out of its environment.
+// CMD sees OUTBOX_RELAY_GOOGLE_FIRESTORE, OUTBOX_RELAY_GOOGLE_PUBSUB and
+// OUTBOX_RELAY_GOOGLE_AUTH, which tests and benches read. With -client-env it also
+// sees the variables that Google's clients obey; without, they are taken out of its
+// environment. Where firebase-tools is not installed it says so and does without Auth.
 package main
 
 import (
@@ -18,8 +19,6 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-
-	"outboxrelay/deploy/local/google"
 )
 
 // Exit codes. A command that ran passes its own.
@@ -63,8 +62,8 @@ func parse(args []string, usage io.Writer) (options, error) {
 	return opts, err
 }
 
-// starter starts both emulators; what they print goes to log, nil drops it.
-type starter func(ctx context.Context, log io.Writer) (*pair, error)
+// starter starts the emulators; what they print goes to log, nil drops it.
+type starter func(ctx context.Context, log io.Writer) (*suite, error)
 
 // run does what args say until ctx ends, and returns the exit code.
 func run(ctx context.Context, args []string, to streams, start starter) int {
@@ -79,42 +78,33 @@ func run(ctx context.Context, args []string, to streams, start starter) int {
 	if opts.verbose {
 		log = to.err
 	}
-	both, err := start(ctx, log)
+	started, err := start(ctx, log)
 	if err != nil {
 		fmt.Fprintln(to.err, "google-emulators:", err)
 		return exitFail
 	}
-	code, err := use(ctx, both, opts, to)
-	if err := errors.Join(err, both.stop()); err != nil {
+	if started.missing != nil {
+		fmt.Fprintln(to.err, "google-emulators: without the Auth emulator:", started.missing)
+	}
+	code, err := use(ctx, started, opts, to)
+	if err := errors.Join(err, started.stop()); err != nil {
 		fmt.Fprintln(to.err, "google-emulators:", err)
 		return max(code, exitFail)
 	}
 	return code
 }
 
-// use serves, or runs the command, while both emulators live.
-func use(ctx context.Context, both *pair, opts options, to streams) (int, error) {
-	ctx, cancel := both.bind(ctx)
+// use serves, or runs the command, while all emulators live.
+func use(ctx context.Context, started *suite, opts options, to streams) (int, error) {
+	ctx, cancel := started.bind(ctx)
 	defer cancel()
 	if len(opts.command) > 0 {
-		code, err := runCommand(ctx, opts.command, environment(os.Environ(), both, opts.clientEnv), to)
-		return code, errors.Join(err, both.failed())
+		code, err := runCommand(ctx, opts.command, environment(os.Environ(), started, opts.clientEnv), to)
+		return code, errors.Join(err, started.failed())
 	}
-	for _, v := range slices.Concat(both.testVars(), both.clientVars()) {
+	for _, v := range slices.Concat(started.testVars(), started.clientVars()) {
 		fmt.Fprintln(to.out, "export", v)
 	}
 	<-ctx.Done()
-	return exitOK, both.failed()
-}
-
-func startOnGoogle(ctx context.Context, log io.Writer) (*pair, error) {
-	firestore, err := google.StartFirestore(ctx, log)
-	if err != nil {
-		return nil, err
-	}
-	pubsub, err := google.StartPubSub(ctx, log)
-	if err != nil {
-		return nil, errors.Join(err, firestore.Stop())
-	}
-	return &pair{firestore: firestore, pubsub: pubsub}, nil
+	return exitOK, started.failed()
 }

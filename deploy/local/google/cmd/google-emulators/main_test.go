@@ -38,9 +38,9 @@ func TestRunCommand(t *testing.T) {
 	}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			firestore, pubsub := newFake("f:1"), newFake("p:2")
+			firestore, pubsub, auth := newFake("f:1"), newFake("p:2"), newFake("a:3")
 			var out, errs bytes.Buffer
-			code := run(t.Context(), tt.args, streams{out: &out, err: &errs}, starts(firestore, pubsub))
+			code := run(t.Context(), tt.args, streams{out: &out, err: &errs}, starts(firestore, pubsub, auth))
 			if code != tt.wantCode {
 				t.Errorf("code = %d, want %d", code, tt.wantCode)
 			}
@@ -50,7 +50,7 @@ func TestRunCommand(t *testing.T) {
 			if !strings.Contains(errs.String(), tt.wantErr) {
 				t.Errorf("errors = %q, want %q in them", errs.String(), tt.wantErr)
 			}
-			if !firestore.stopped() || !pubsub.stopped() {
+			if !firestore.stopped() || !pubsub.stopped() || !auth.stopped() {
 				t.Error("an emulator was left running")
 			}
 		})
@@ -65,11 +65,11 @@ func TestRunRefuses(t *testing.T) {
 		wantCode int
 		wantErr  string
 	}{{
-		name: "an unknown flag", args: []string{"-nope"}, start: starts(newFake(""), newFake("")), wantCode: exitUsage,
+		name: "an unknown flag", args: []string{"-nope"}, start: starts(newFake(""), newFake(""), newFake("")), wantCode: exitUsage,
 		wantErr: "flag provided but not defined: -nope",
 	}, {
 		name: "without emulators", wantCode: exitFail, wantErr: "not installed",
-		start: func(context.Context, io.Writer) (*pair, error) { return nil, errors.New("not installed") },
+		start: func(context.Context, io.Writer) (*suite, error) { return nil, errors.New("not installed") },
 	}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,46 +84,65 @@ func TestRunRefuses(t *testing.T) {
 
 func TestRunServesUntilItsContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	firestore, pubsub := newFake("127.0.0.1:1"), newFake("127.0.0.1:2")
-	lines := &awaited{lines: 4, seen: cancel}
-	code := run(ctx, nil, streams{out: lines, err: io.Discard}, starts(firestore, pubsub))
+	firestore, pubsub, auth := newFake("127.0.0.1:1"), newFake("127.0.0.1:2"), newFake("127.0.0.1:3")
+	lines := &awaited{lines: 6, seen: cancel}
+	code := run(ctx, nil, streams{out: lines, err: io.Discard}, starts(firestore, pubsub, auth))
 	if code != exitOK {
 		t.Errorf("code = %d, want 0", code)
 	}
 	want := `export OUTBOX_RELAY_GOOGLE_FIRESTORE=127.0.0.1:1
 export OUTBOX_RELAY_GOOGLE_PUBSUB=127.0.0.1:2
+export OUTBOX_RELAY_GOOGLE_AUTH=127.0.0.1:3
 export FIRESTORE_EMULATOR_HOST=127.0.0.1:1
 export PUBSUB_EMULATOR_HOST=127.0.0.1:2
+export FIREBASE_AUTH_EMULATOR_HOST=127.0.0.1:3
 `
 	if diff := cmp.Diff(want, lines.String()); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
-	if !firestore.stopped() || !pubsub.stopped() {
+	if !firestore.stopped() || !pubsub.stopped() || !auth.stopped() {
 		t.Error("an emulator was left running")
+	}
+}
+
+func TestRunWithoutAuth(t *testing.T) {
+	firestore, pubsub := newFake("f:1"), newFake("p:2")
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"--", "sh", "-c", "env"}, streams{out: &out, err: &errs},
+		func(context.Context, io.Writer) (*suite, error) {
+			s, err := starts(firestore, pubsub, nil)(t.Context(), nil)
+			s.missing = google.ErrNoFirebaseTools
+			return s, err
+		})
+	if code != exitOK || !strings.Contains(errs.String(), "without the Auth emulator: firebase-tools is not installed") {
+		t.Errorf("code %d, errors %q; want 0, and what is missing", code, errs.String())
+	}
+	if got := out.String(); strings.Contains(got, google.AuthVar) || !strings.Contains(got, google.PubSubVar+"=p:2\n") {
+		t.Errorf("environment has %s, or not %s:\n%s", google.AuthVar, google.PubSubVar, got)
 	}
 }
 
 func TestRunInterruptsTheCommand(t *testing.T) {
 	tests := []struct {
 		name    string
-		cut     func(cancel context.CancelFunc, pubsub *fake)
+		cut     func(cancel context.CancelFunc, auth *fake)
 		wantErr string
 	}{{
 		name: "when its context ends", cut: func(cancel context.CancelFunc, _ *fake) { cancel() },
 	}, {
-		name: "when an emulator ends", cut: func(_ context.CancelFunc, pubsub *fake) { pubsub.die() },
+		name: "when an emulator ends", cut: func(_ context.CancelFunc, auth *fake) { auth.die() },
 		wantErr: "emulator died",
 	}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			firestore, pubsub := newFake(""), newFake("")
-			running := &awaited{lines: 1, seen: func() { tt.cut(cancel, pubsub) }}
+			firestore, pubsub, auth := newFake(""), newFake(""), newFake("")
+			running := &awaited{lines: 1, seen: func() { tt.cut(cancel, auth) }}
 			var errs bytes.Buffer
 			// The shell waits for a child of its own, which the interrupt must reach too.
 			code := run(ctx, []string{"--", "sh", "-c", "echo running; sleep 600; exit 0"},
-				streams{out: running, err: &errs}, starts(firestore, pubsub))
+				streams{out: running, err: &errs}, starts(firestore, pubsub, auth))
 			if code == exitOK {
 				t.Error("code = 0, want a failure")
 			}
@@ -138,25 +157,33 @@ func TestRunInterruptsTheCommand(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	base := []string{"HOME=/h", "PUBSUB_EMULATOR_HOST=stale:1", "FIRESTORE_EMULATOR_HOST=stale:2"}
-	both := &pair{firestore: newFake("f:1"), pubsub: newFake("p:2")}
+	base := []string{
+		"HOME=/h", "PUBSUB_EMULATOR_HOST=stale:1", "FIRESTORE_EMULATOR_HOST=stale:2", "FIREBASE_AUTH_EMULATOR_HOST=stale:3",
+		google.AuthVar + "=stale:4",
+	}
+	all, _ := starts(newFake("f:1"), newFake("p:2"), newFake("a:3"))(t.Context(), nil)
+	noAuth, _ := starts(newFake("f:1"), newFake("p:2"), nil)(t.Context(), nil)
 	tests := []struct {
 		name      string
+		suite     *suite
 		clientEnv bool
 		want      []string
 	}{{
-		name: "for tests alone",
-		want: []string{"HOME=/h", google.FirestoreVar + "=f:1", google.PubSubVar + "=p:2"},
+		name: "for tests alone", suite: all,
+		want: []string{"HOME=/h", google.FirestoreVar + "=f:1", google.PubSubVar + "=p:2", google.AuthVar + "=a:3"},
 	}, {
-		name: "for Google's clients too", clientEnv: true,
+		name: "for Google's clients too", suite: all, clientEnv: true,
 		want: []string{
-			"HOME=/h", google.FirestoreVar + "=f:1", google.PubSubVar + "=p:2",
-			google.FirestoreClientVar + "=f:1", google.PubSubClientVar + "=p:2",
+			"HOME=/h", google.FirestoreVar + "=f:1", google.PubSubVar + "=p:2", google.AuthVar + "=a:3",
+			google.FirestoreClientVar + "=f:1", google.PubSubClientVar + "=p:2", google.AuthClientVar + "=a:3",
 		},
+	}, {
+		name: "without Auth", suite: noAuth,
+		want: []string{"HOME=/h", google.FirestoreVar + "=f:1", google.PubSubVar + "=p:2"},
 	}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, environment(base, both, tt.clientEnv)); diff != "" {
+			if diff := cmp.Diff(tt.want, environment(base, tt.suite, tt.clientEnv)); diff != "" {
 				t.Errorf("environment (-want +got):\n%s", diff)
 			}
 		})
@@ -215,9 +242,17 @@ func (f *fake) end(err error) {
 	}
 }
 
-func starts(firestore, pubsub *fake) starter {
-	return func(context.Context, io.Writer) (*pair, error) {
-		return &pair{firestore: firestore, pubsub: pubsub}, nil
+// starts starts fakes; nil leaves Auth out.
+func starts(firestore, pubsub, auth *fake) starter {
+	return func(context.Context, io.Writer) (*suite, error) {
+		s := &suite{parts: []part{
+			{emulator: firestore, testVar: google.FirestoreVar, clientVar: google.FirestoreClientVar},
+			{emulator: pubsub, testVar: google.PubSubVar, clientVar: google.PubSubClientVar},
+		}}
+		if auth != nil {
+			s.parts = append(s.parts, part{emulator: auth, testVar: google.AuthVar, clientVar: google.AuthClientVar})
+		}
+		return s, nil
 	}
 }
 

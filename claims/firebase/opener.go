@@ -1,0 +1,106 @@
+package firebase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	sdk "firebase.google.com/go/v4"
+	"firebase.google.com/go/v4/auth"
+	"golang.org/x/oauth2"
+	"google.golang.org/api/option"
+	"google.golang.org/api/transport"
+	httptransport "google.golang.org/api/transport/http"
+
+	"outboxrelay/contracts"
+)
+
+// EnvEmulator is the variable that sends every Firebase client to an emulator.
+const EnvEmulator = "FIREBASE_AUTH_EMULATOR_HOST"
+
+// lookAgainAfter is how long missing credentials are taken for granted. Whoever
+// adds them waits no longer than that.
+const lookAgainAfter = 5 * time.Second
+
+// scopes are those of the Identity Toolkit API.
+var scopes = []string{"https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/identitytoolkit"}
+
+// opener makes the SDK's client, once there are credentials for it.
+type opener struct {
+	ctx      context.Context // for what outlives a call: the credentials' own requests
+	project  string
+	emulator string // HOST:PORT; "": none by option
+	base     *http.Transport
+
+	busy   chan struct{} // held while the fields below are in use
+	opened *auth.Client
+	lacks  error     // why the last try failed
+	tried  time.Time // when
+}
+
+// client returns the SDK's client, or why there is none.
+func (o *opener) client(ctx context.Context) (*auth.Client, error) {
+	select {
+	case o.busy <- struct{}{}:
+		defer func() { <-o.busy }()
+	case <-ctx.Done():
+		return nil, outage(codeOf(ctx.Err()), fmt.Errorf("wait for credentials: %w", ctx.Err()))
+	}
+	if o.opened != nil {
+		return o.opened, nil
+	}
+	if o.lacks != nil && time.Since(o.tried) < lookAgainAfter {
+		return nil, o.lacks
+	}
+	o.opened, o.lacks = o.open()
+	o.tried = time.Now()
+	return o.opened, o.lacks
+}
+
+func (o *opener) open() (*auth.Client, error) {
+	opts, err := o.options()
+	if err != nil {
+		return nil, outage(codeNoCredentials, fmt.Errorf("find credentials of Firebase Auth: %w; run as a service account with role "+
+			"roles/firebaseauth.admin, or set GOOGLE_APPLICATION_CREDENTIALS, or %s for an emulator", err, EnvEmulator))
+	}
+	app, err := sdk.NewApp(o.ctx, &sdk.Config{ProjectID: o.project}, opts...)
+	if err != nil {
+		return nil, outage(codeNoCredentials, fmt.Errorf("open Firebase: %w", err))
+	}
+	client, err := app.Auth(o.ctx)
+	if err != nil {
+		return nil, outage(codeNoCredentials, fmt.Errorf("open Firebase Auth: %w", err))
+	}
+	return client, nil
+}
+
+// options are the SDK's. It passes them over where EnvEmulator is set.
+func (o *opener) options() ([]option.ClientOption, error) {
+	switch {
+	case os.Getenv(EnvEmulator) != "":
+		return nil, nil
+	case o.emulator != "":
+		to := single{emulator{o.emulator, o.base}}
+		owner := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: ownerToken})
+		return []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: to}), option.WithTokenSource(owner)}, nil
+	}
+	creds, err := transport.Creds(o.ctx, option.WithScopes(scopes...))
+	if err != nil {
+		return nil, err
+	}
+	if creds == nil {
+		return nil, errors.New("none were found")
+	}
+	to, err := httptransport.NewTransport(o.ctx, o.base, option.WithCredentials(creds))
+	if err != nil {
+		return nil, err
+	}
+	return []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: single{to}}), option.WithCredentials(creds)}, nil
+}
+
+func outage(code string, err error) error {
+	return &callError{Failure: &contracts.Failure{Kind: contracts.Outage, Code: code, Err: err}}
+}

@@ -1,0 +1,67 @@
+// Package firestore is the claims handler's Store over Cloud Firestore's own
+// client.
+package firestore
+
+import (
+	"context"
+	"fmt"
+
+	"cloud.google.com/go/firestore"
+
+	"outboxrelay/claims"
+)
+
+// Store implements claims.Store.
+type Store struct{ client *firestore.Client }
+
+var _ claims.Store = (*Store)(nil)
+
+// New returns a Store over client, which the caller closes once nothing uses
+// the Store any more.
+func New(client *firestore.Client) *Store { return &Store{client: client} }
+
+// Get implements claims.Store.
+func (s *Store) Get(ctx context.Context, refs ...claims.Ref) ([]claims.Doc, error) {
+	documents := make([]*firestore.DocumentRef, len(refs))
+	for i, r := range refs {
+		documents[i] = s.client.Collection(r.Collection).Doc(r.ID)
+	}
+	snaps, err := s.client.GetAll(ctx, documents)
+	if err != nil {
+		return nil, failure("read documents", err)
+	}
+	out := make([]claims.Doc, len(snaps))
+	for i, snap := range snaps {
+		out[i].ReadTime = snap.ReadTime
+		if snap.Exists() {
+			out[i].Fields, out[i].UpdateTime = snap.Data(), snap.UpdateTime
+		}
+	}
+	return out, nil
+}
+
+// Put implements claims.Store.
+func (s *Store) Put(ctx context.Context, ref claims.Ref, before claims.Doc, fields map[string]any) (claims.Doc, error) {
+	document := s.client.Collection(ref.Collection).Doc(ref.ID)
+	var result *firestore.WriteResult
+	var err error
+	if before.UpdateTime.IsZero() {
+		result, err = document.Create(ctx, fields)
+	} else {
+		// Set knows no precondition, so every field is updated by name.
+		updates := make([]firestore.Update, 0, len(fields)+len(before.Fields))
+		for name, v := range fields {
+			updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{name}, Value: v})
+		}
+		for name := range before.Fields {
+			if _, kept := fields[name]; !kept {
+				updates = append(updates, firestore.Update{FieldPath: firestore.FieldPath{name}, Value: firestore.Delete})
+			}
+		}
+		result, err = document.Update(ctx, updates, firestore.LastUpdateTime(before.UpdateTime))
+	}
+	if err != nil {
+		return claims.Doc{}, failure(fmt.Sprintf("write %s/%s", ref.Collection, ref.ID), err)
+	}
+	return claims.Doc{Fields: fields, UpdateTime: result.UpdateTime, ReadTime: result.UpdateTime}, nil
+}

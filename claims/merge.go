@@ -1,0 +1,99 @@
+package claims
+
+import (
+	"maps"
+	"slices"
+
+	"outboxrelay/contracts"
+)
+
+// newest merges the parts of three sources: for each part the highest version
+// wins, and a tie goes to what is stored, then to the payload.
+func newest(stored, payload, account Parts) Parts {
+	merged := stored
+	for k := range merged {
+		for _, p := range []Part{payload[k], account[k]} {
+			if p.said() && (!merged[k].said() || p.Version > merged[k].Version) {
+				merged[k] = p
+			}
+		}
+	}
+	return merged
+}
+
+// change is what one record brings.
+type change struct {
+	rec     *contracts.Record
+	payload Parts
+	account Parts
+	revoke  bool // the record's route asks for it
+}
+
+// merge returns the snapshot behind the change, and whether it differs. held are
+// the user's claims, which say what there was before the first snapshot.
+// floor is a claimsVersion that was already given out, though the snapshot may
+// have been lost.
+func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, bool) {
+	next := s
+	next.Parts = newest(s.Parts, c.payload, c.account)
+	if !differ(s.Parts, next.Parts) {
+		return s, false
+	}
+	next.AccountID = c.rec.AggregateID
+	next.ClaimsVersion = max(s.ClaimsVersion+1, floor+1, c.rec.AggregateVersion, next.Parts.version())
+	next.EventID, next.EventType = c.rec.EventID, c.rec.EventType
+	next.TraceID, next.IdempotencyKey = c.rec.TraceID, c.rec.IdempotencyKey
+	names := slices.Concat(s.Owned, slices.Collect(maps.Keys(next.Parts.furtherClaims())))
+	slices.Sort(names)
+	next.Owned = slices.Compact(names)
+	if c.revoke && takesAway(s.Parts, next.Parts, held) {
+		next.RevokeFor = next.ClaimsVersion
+	}
+	return next, true
+}
+
+// differ compares by version: a newer event that says the same is a change, so
+// that no event in between can undo it, and its claimsVersion is announced.
+func differ(a, b Parts) bool {
+	for k := range a {
+		if a[k].said() != b[k].said() || a[k].Version != b[k].Version {
+			return true
+		}
+	}
+	return false
+}
+
+// takesAway reports whether a right is in before that is not in after: a role, a
+// policy, or a further claim with its value. Where a part was never said, the
+// user's own claims tell what was there.
+func takesAway(before, after Parts, held map[string]any) bool {
+	for k := range before {
+		old := before[k].Value
+		if !before[k].said() && after[k].said() && k != further {
+			old = held[partNames[k]]
+		}
+		has := rights(after[k].Value)
+		for right := range rights(old) {
+			if !has[right] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rights are the members of a part's value.
+func rights(value any) map[string]bool {
+	out := make(map[string]bool)
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			out[canonical(item)] = true
+		}
+	case map[string]any:
+		for name, v := range value {
+			out[canonical([]any{name, v})] = true
+		}
+	}
+	return out
+}

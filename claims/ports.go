@@ -1,0 +1,70 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Ref names a document of a top-level collection.
+type Ref struct {
+	Collection string
+	ID         string
+}
+
+// Doc is a document as it was read.
+type Doc struct {
+	Fields     map[string]any // Firestore's plain Go values; nil: there is no such document
+	UpdateTime time.Time      // zero: there is no such document
+	ReadTime   time.Time      // by the server's clock
+}
+
+// Store is where the handler keeps its documents. Errors answer
+// contracts.KindOf and contracts.CodeOf.
+type Store interface {
+	// Get reads all documents at one time, in the order of refs.
+	Get(ctx context.Context, refs ...Ref) ([]Doc, error)
+	// Put makes fields the whole content of a document, provided that it still
+	// is as it was in before; a before that is no document means that there still
+	// is none. It returns the document as it now is. The error of a write that
+	// was refused for its condition answers Refused.
+	Put(ctx context.Context, ref Ref, before Doc, fields map[string]any) (Doc, error)
+}
+
+// Accounts are the users of Firebase Auth, by uid. Errors answer
+// contracts.KindOf and contracts.CodeOf; one that Auth gave with Retry-After
+// answers RetryAfter() time.Duration. Each method makes one call, and never
+// repeats it by itself.
+type Accounts interface {
+	// Claims returns the user's custom claims, as encoding/json decodes them.
+	Claims(ctx context.Context, uid string) (map[string]any, error)
+	// SetClaims puts claims in the place of all custom claims of the user.
+	SetClaims(ctx context.Context, uid string, claims map[string]any) error
+	// RevokeTokens makes every refresh token that the user has invalid. ID
+	// tokens that are out stay valid until they expire, within the hour.
+	RevokeTokens(ctx context.Context, uid string) error
+}
+
+// Signals publishes to topic token-refresh-signal.
+type Signals interface {
+	// PublishOrdered returns once the message was acknowledged, or with an error
+	// that contracts.KindOf and contracts.CodeOf read. Messages of one key reach
+	// a subscriber with ordering in the order in which they were published. A
+	// failure does not bar the key.
+	PublishOrdered(ctx context.Context, key string, data []byte, attributes map[string]string) error
+}
+
+// refused reports whether err says that a precondition did not hold.
+func refused(err error) bool {
+	var r interface{ Refused() bool }
+	return errors.As(err, &r) && r.Refused()
+}
+
+// retryAfter is how long Auth asked not to be called, or 0.
+func retryAfter(err error) time.Duration {
+	var r interface{ RetryAfter() time.Duration }
+	if errors.As(err, &r) {
+		return r.RetryAfter()
+	}
+	return 0
+}

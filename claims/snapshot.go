@@ -1,0 +1,94 @@
+package claims
+
+import (
+	"outboxrelay/contracts"
+)
+
+// Snapshot is what an account's claims are made of, and how far that was carried
+// out. Its document is in claims-snapshots.
+type Snapshot struct {
+	AccountID string
+	Parts     Parts
+	// Owned are the names that the part of further claims ever had, sorted. One
+	// that it lacks now is taken from the user: also by whoever finds it there
+	// after another handler was late.
+	Owned []string
+	// ClaimsVersion grows with each change, and is never below the version of any
+	// record that it holds or has seen overtaken. 0: there is no snapshot yet.
+	ClaimsVersion int64
+
+	// The record that brought ClaimsVersion.
+	EventID        string
+	EventType      string
+	TraceID        string
+	IdempotencyKey string
+
+	RevokeFor int64 // newest ClaimsVersion that has to revoke tokens; 0: none
+	Revoked   int64 // newest ClaimsVersion that did
+	Announced int64 // newest ClaimsVersion whose signal was published
+}
+
+// Names of a snapshot's fields in Firestore, beside a record's and the parts'.
+const (
+	fieldAccountID     = "accountId"
+	fieldClaimsVersion = "claimsVersion"
+	fieldOwned         = "ownedClaims"
+	fieldRevokeFor     = "revokeFor"
+	fieldRevoked       = "revoked"
+	fieldAnnounced     = "announced"
+	fieldValue         = "value"   // of a part
+	fieldVersion       = "version" // of a part
+)
+
+func (s *Snapshot) fields() map[string]any {
+	owned := make([]any, len(s.Owned))
+	for i, name := range s.Owned {
+		owned[i] = name
+	}
+	f := map[string]any{
+		fieldAccountID: s.AccountID, fieldClaimsVersion: s.ClaimsVersion, fieldOwned: owned,
+		contracts.FieldEventID: s.EventID, contracts.FieldEventType: s.EventType, contracts.FieldTraceID: s.TraceID,
+		contracts.FieldIdempotencyKey: s.IdempotencyKey,
+		fieldRevokeFor:                s.RevokeFor, fieldRevoked: s.Revoked, fieldAnnounced: s.Announced,
+	}
+	for k, part := range s.Parts {
+		if part.said() {
+			f[partNames[k]] = map[string]any{fieldValue: part.Value, fieldVersion: part.Version}
+		}
+	}
+	return f
+}
+
+// readSnapshot reads what fields wrote. The zero Snapshot is none yet.
+func readSnapshot(d Doc) Snapshot {
+	s := Snapshot{
+		AccountID: text(d, fieldAccountID), ClaimsVersion: integer(d, fieldClaimsVersion),
+		EventID: text(d, contracts.FieldEventID), EventType: text(d, contracts.FieldEventType), TraceID: text(d, contracts.FieldTraceID),
+		IdempotencyKey: text(d, contracts.FieldIdempotencyKey),
+		RevokeFor:      integer(d, fieldRevokeFor), Revoked: integer(d, fieldRevoked), Announced: integer(d, fieldAnnounced),
+	}
+	names, _ := d.Fields[fieldOwned].([]any)
+	for _, name := range names {
+		if t, ok := name.(string); ok {
+			s.Owned = append(s.Owned, t)
+		}
+	}
+	for k, name := range partNames {
+		m, _ := d.Fields[name].(map[string]any)
+		if v, err := plain(m[fieldValue]); err == nil && v != nil && partProblem(k, v) == "" {
+			version, _ := m[fieldVersion].(int64)
+			s.Parts[k] = Part{Value: v, Version: version}
+		}
+	}
+	return s
+}
+
+func text(d Doc, name string) string {
+	t, _ := d.Fields[name].(string)
+	return t
+}
+
+func integer(d Doc, name string) int64 {
+	i, _ := d.Fields[name].(int64)
+	return i
+}

@@ -1,0 +1,150 @@
+package cost_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"outboxrelay/claims"
+	claimsfirestore "outboxrelay/claims/firestore"
+	"outboxrelay/cmd/outbox-relay/cost"
+	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
+	"outboxrelay/ier"
+	"outboxrelay/relay"
+)
+
+// TestDeadLettersCostWhatIsBilled: a dead letter of a tier each minute, which is
+// replayed where its tier says so.
+func TestDeadLettersCostWhatIsBilled(t *testing.T) {
+	thorough.NotUnderRace(t)
+	for _, tier := range contracts.Tiers() {
+		for _, instances := range []int{1, 2} {
+			name := fmt.Sprintf("%s, %d instances", tier, instances)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				catalog := someOutboxes(t, nil)
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, catalog)
+					defer w.close()
+					w.everyTarget(target{fails: func(p ier.Parcel) error {
+						if p.Message.Attributes[contracts.AttrReplay] != "" {
+							return nil
+						}
+						return errors.New("no")
+					}})
+					for n := range instances {
+						w.start(fmt.Sprintf("instance-%d", n))
+					}
+					time.Sleep(settled)
+					of := func(r *contracts.EventRoute) bool { return r.Tier == tier }
+					boxes := w.boxes(of)
+					const n = 10
+					const d = n * time.Minute
+					frozen := 0.0
+					got := w.bill(func() {
+						began := time.Now()
+						for i := range n {
+							time.Sleep(time.Until(began.Add(time.Duration(i)*time.Minute + time.Duration(i*7%20)*time.Second)))
+							w.append(w.record(boxes[i%len(boxes)], of))
+							frozen += 1 - float64(i)/n
+						}
+						time.Sleep(time.Until(began.Add(d)))
+					})
+					f := cost.Fleet{Catalog: catalog, Instances: instances, Schedule: cost.NewSchedule(relay.Tuning{}, 0)}
+					if tier == contracts.SecurityBlock {
+						f.Frozen = frozen
+					}
+					want := idleBill(f, d)
+					outbox, queue := cost.DeadLetter(catalog, tier, contracts.MarkDelivered, instances)
+					want[ofOutboxes] = want[ofOutboxes].Plus(cost.Append().Plus(outbox).Times(n))
+					want[ofQueue] = want[ofQueue].Plus(queue.Times(n)).Plus(cost.Operations{Writes: w.groups()})
+					judge(t, name, want, got)
+				})
+			})
+		}
+	}
+}
+
+// boxes are the outboxes that hold events of that kind.
+func (w *world) boxes(of func(*contracts.EventRoute) bool) (out []*contracts.Outbox) {
+	for _, o := range w.catalog.Outboxes {
+		if slices.ContainsFunc(o.Events, of) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// groups is how many kinds of dead letters there were. Each instance writes a
+// kind's document once in its life, which the formulas leave out.
+func (w *world) groups() float64 {
+	return float64(w.server.Billing().Collections[contracts.CollectionGroups].Writes)
+}
+
+// TestRoleChangesCostWhatIsBilled: the real handler of claims on the same
+// Firestore, with users in memory.
+func TestRoleChangesCostWhatIsBilled(t *testing.T) {
+	t.Parallel()
+	catalog := someOutboxes(t, nil)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, catalog)
+		defer w.close()
+		handler, err := claims.New(claims.Config{
+			Catalog: catalog, Store: claimsfirestore.New(w.client()), Accounts: &users{held: make(map[string]map[string]any)}, Signals: signals{},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.targets[claims.DefaultTarget], err = ier.NewHandlerTarget(ier.HandlerConfig{Name: claims.DefaultTarget, Handler: handler}); err != nil {
+			t.Fatal(err)
+		}
+		w.start("instance-0")
+		time.Sleep(settled)
+		n := 0
+		got := w.bill(func() {
+			ofClaims := func(r *contracts.EventRoute) bool { return r.Targets[0] == claims.DefaultTarget }
+			for range 100 {
+				w.append(w.record(catalog.Outbox("accOutbox"), ofClaims))
+				n++
+				time.Sleep(time.Second)
+			}
+		})
+		judge(t, "role changes", bill{ofClaims: cost.RoleChange().Times(float64(n))}, bill{ofClaims: got[ofClaims]})
+	})
+}
+
+// users are accounts of Auth that exist as soon as they are asked for.
+type users struct {
+	mu   sync.Mutex
+	held map[string]map[string]any
+}
+
+// Claims implements claims.Accounts.
+func (u *users) Claims(_ context.Context, uid string) (map[string]any, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.held[uid], nil
+}
+
+// SetClaims implements claims.Accounts.
+func (u *users) SetClaims(_ context.Context, uid string, claims map[string]any) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.held[uid] = claims
+	return nil
+}
+
+// RevokeTokens implements claims.Accounts.
+func (u *users) RevokeTokens(context.Context, string) error { return nil }
+
+// signals acknowledges every signal.
+type signals struct{}
+
+// PublishOrdered implements claims.Signals.
+func (signals) PublishOrdered(context.Context, string, []byte, map[string]string) error { return nil }

@@ -1,0 +1,97 @@
+package cost
+
+import (
+	"math"
+
+	"outboxrelay/contracts"
+)
+
+// Fleet is what runs, whether records come or not.
+type Fleet struct {
+	Catalog   *contracts.Catalog
+	Instances int
+	Schedule  Schedule
+	// Kept are the documents of each outbox that a sweep counts: those that were
+	// delivered and whose retention has not ended.
+	Kept map[string]float64
+	// Frozen are the aggregates that are frozen: every instance reads them with
+	// each sweep.
+	Frozen float64
+}
+
+// Canaries are one write and one read for each listener of an outbox each time
+// that it is proven alive, and one read whenever it is replaced.
+func (f Fleet) Canaries() Operations {
+	listeners := 0.0
+	for _, o := range f.Catalog.Outboxes {
+		shards := float64(max(o.Shards, 1))
+		listeners += shards * float64(len(o.Lanes())+1) // one for records without a lane
+		if o.Shards > 1 {
+			listeners += 2 // on both sides of the shards
+		}
+	}
+	touch := Operations{Reads: 1, Writes: 1}
+	return touch.every(f.Schedule.Canary).Plus(reads(1).every(f.Schedule.Recycle)).Times(listeners)
+}
+
+// Documents that one read of a count covers, and documents of an outbox for
+// which its sweeps count all of them once less often.
+const (
+	countedByRead    = 1000
+	countedLessEvery = 10_000
+)
+
+// Sweeps look for what no listener sees. A query or a count that finds nothing is
+// one read.
+func (f Fleet) Sweeps() Operations {
+	n := 0.0
+	for _, o := range f.Catalog.Outboxes {
+		shards, lanes := float64(max(o.Shards, 1)), float64(len(o.Lanes()))
+		// For each shard: a page and a count of each lane, whose canary they find;
+		// counts of all that is pending, of what has no lane, retries, is held.
+		n += shards * (2*lanes + 4)
+		n += 2 // unknown statuses, null as status
+		if o.Shards > 1 {
+			n += 3 * (1 + shards) // pending, retrying, held: all, and of each shard
+		}
+		kept := f.Kept[o.Name]
+		n += 2 * max(1, math.Ceil(kept/countedByRead)) / (1 + math.Floor(kept/countedLessEvery)) // all, and all with a status
+	}
+	return reads(n).every(f.Schedule.Sweep)
+}
+
+// shares is what the instances divide among themselves.
+func (f Fleet) shares() float64 { return float64(len(f.Catalog.Shares())) }
+
+// Leases are written once by their owners and read twice by every instance: by a
+// look, and by a listener, which is replaced now and then.
+func (f Fleet) Leases() Operations {
+	instances := float64(f.Instances)
+	documents := instances + f.shares() + 1 // registrations, shares, and the dead-letter queue's
+	return Operations{Reads: 2 * instances * documents, Writes: documents}.every(f.Schedule.Renew).
+		Plus(reads(instances * documents).every(f.Schedule.Recycle))
+}
+
+// Queue is what the dead-letter queue costs while nothing in it is due: every instance
+// follows freezes and lane controls, and listens and looks for dead letters of
+// each tier that are due; one of them looks for alerts, releases and bulk
+// replays, and counts.
+func (f Fleet) Queue() Operations {
+	instances, lanes := float64(f.Instances), float64(len(f.Catalog.Lanes))
+	tiers := float64(len(contracts.Tiers()))
+	owners := min(instances, f.shares())
+	listens := math.Ceil(float64(len(f.Catalog.Outboxes)) / outboxesInQuery)
+	looks := math.Ceil(f.shares() / owners / outboxesInQuery) // an owner's outboxes, split the same way
+
+	frozen := max(1, f.Frozen)
+	all := reads(frozen + lanes).every(f.Schedule.Sweep) // freezes, and a control for each lane
+	all = all.Plus(reads(frozen + 1 + lanes).every(f.Schedule.Recycle))
+	all = all.Plus(reads(tiers*listens + 3).every(f.Schedule.Quiet)) // alerts, releases, bulk replays
+	out := all.Times(instances)
+	// What is due, and what comes next. A listener that is replaced has it looked
+	// for as well; every other time that is at the moment of a poll.
+	look := reads(2 * tiers * looks * owners)
+	out = out.Plus(look.every(f.Schedule.Poll)).Plus(look.every(2 * f.Schedule.Quiet))
+	out = out.Plus(reads(3).every(f.Schedule.Poll))
+	return out.Plus(reads(2 * openStates).every(f.Schedule.Gauge)) // how many, and the oldest
+}

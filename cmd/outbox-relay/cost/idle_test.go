@@ -1,0 +1,80 @@
+package cost_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"outboxrelay/cmd/outbox-relay/cost"
+	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
+	"outboxrelay/relay"
+)
+
+// catalog is the default one, with a number of shards in some outboxes.
+func catalog(t *testing.T, shards map[string]int) *contracts.Catalog {
+	t.Helper()
+	c, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range shards {
+		c.Outbox(name).Shards = n
+	}
+	return c
+}
+
+// someOutboxes is that catalog with three of its outboxes, of one, two and three
+// lanes: what is right for these is right for more.
+func someOutboxes(t *testing.T, shards map[string]int) *contracts.Catalog {
+	t.Helper()
+	c := catalog(t, shards)
+	c.Outboxes = slices.DeleteFunc(c.Outboxes, func(o *contracts.Outbox) bool {
+		return !slices.Contains([]string{"tagOutbox", "wsOutbox", "accOutbox"}, o.Name)
+	})
+	return c
+}
+
+// idleBill is what a formula says of a time without records.
+func idleBill(f cost.Fleet, d time.Duration) bill {
+	seconds := d.Seconds()
+	return bill{
+		ofOutboxes: f.Canaries().Plus(f.Sweeps()).Times(seconds), ofLeases: f.Leases().Times(seconds), ofQueue: f.Queue().Times(seconds),
+	}
+}
+
+// settled is how long relays are left alone before their bill is read: until all
+// listeners stand, and every outbox has its owner.
+const settled = 2 * time.Minute
+
+// TestIdleCostsWhatIsBilled: ten minutes of relays with nothing to do.
+func TestIdleCostsWhatIsBilled(t *testing.T) {
+	thorough.NotUnderRace(t)
+	for _, c := range []struct {
+		instances int
+		shards    map[string]int
+	}{
+		{instances: 1},
+		{instances: 3, shards: map[string]int{"wsOutbox": 2, "accOutbox": 3}},
+	} {
+		name := fmt.Sprintf("%d instances, %d outboxes in shards", c.instances, len(c.shards))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			catalog := someOutboxes(t, c.shards)
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, catalog)
+				defer w.close()
+				for n := range c.instances {
+					w.start(fmt.Sprintf("instance-%d", n))
+				}
+				time.Sleep(settled)
+				const d = 10 * time.Minute
+				got := w.bill(func() { time.Sleep(d) })
+				f := cost.Fleet{Catalog: catalog, Instances: c.instances, Schedule: cost.NewSchedule(relay.Tuning{}, 0)}
+				judge(t, name, idleBill(f, d), got)
+			})
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package doctor_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/firestore/apiv1/admin/adminpb"
+	"cloud.google.com/go/pubsub/v2"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/cmd/outbox-relay/doctor"
+)
+
+func TestDefinitions(t *testing.T) {
+	const index = "accOutbox (status, lane, createdAt)"
+	ofIndex := func(d *definitions, change func(*adminpb.Index)) {
+		for _, i := range d.indexes {
+			if strings.Contains(i.GetName(), "/accOutbox/") && i.GetFields()[0].GetFieldPath() == "status" {
+				change(i)
+			}
+		}
+	}
+	ofField := func(d *definitions, name string, change func(*adminpb.Field)) {
+		for _, f := range d.fields {
+			if strings.HasSuffix(f.GetName(), "/accOutbox/fields/"+name) {
+				change(f)
+			}
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*definitions)
+		want   []string
+		mend   string // of the first
+	}{
+		{"all there", func(*definitions) {}, nil, ""},
+		{"an index is missing", func(d *definitions) {
+			d.indexes = slices.DeleteFunc(d.indexes, func(i *adminpb.Index) bool { return strings.Contains(i.GetName(), "/accOutbox/") })
+		}, []string{"indexes fail " + index}, "gcloud firestore indexes composite create '--database=(default)' --collection-group=accOutbox --query-scope=collection " +
+			"--field-config=field-path=status,order=ascending --field-config=field-path=lane,order=ascending --field-config=field-path=createdAt,order=ascending --async --project=my-project"},
+		{"an index is in the other direction", func(d *definitions) {
+			ofIndex(d, func(i *adminpb.Index) { i.Fields[2] = indexField("createdAt", "DESCENDING", "") })
+		}, []string{"indexes fail " + index}, ""},
+		{"an index is being built", func(d *definitions) {
+			ofIndex(d, func(i *adminpb.Index) { i.State = adminpb.Index_CREATING })
+		}, []string{"indexes fail " + index}, "gcloud firestore operations list '--database=(default)' --project=my-project"},
+		{"an index is broken", func(d *definitions) {
+			ofIndex(d, func(i *adminpb.Index) { i.State = adminpb.Index_NEEDS_REPAIR })
+		}, []string{"indexes fail " + index}, ""},
+		{"a TTL policy is missing", func(d *definitions) {
+			ofField(d, "expireAt", func(f *adminpb.Field) { f.TtlConfig = nil })
+		}, []string{"ttl warn accOutbox.expireAt"}, "gcloud firestore fields ttls update expireAt '--database=(default)' --collection-group=accOutbox --enable-ttl --async --project=my-project"},
+		{"a TTL policy is being applied", func(d *definitions) {
+			ofField(d, "expireAt", func(f *adminpb.Field) { f.TtlConfig.State = adminpb.Field_TtlConfig_CREATING })
+		}, []string{"ttl warn accOutbox.expireAt"}, ""},
+		{"a TTL policy is broken", func(d *definitions) {
+			ofField(d, "expireAt", func(f *adminpb.Field) { f.TtlConfig.State = adminpb.Field_TtlConfig_NEEDS_REPAIR })
+		}, []string{"ttl fail accOutbox.expireAt"}, ""},
+		{"fields are not exempt", func(d *definitions) {
+			ofField(d, "payload", func(f *adminpb.Field) { f.IndexConfig.UsesAncestorConfig = true })
+		}, []string{"exemptions warn accOutbox.payload"}, "gcloud firestore indexes fields update payload '--database=(default)' --collection-group=accOutbox --disable-indexes --async --project=my-project"},
+		{"a field that is queried is exempt", func(d *definitions) {
+			ofField(d, "status", func(f *adminpb.Field) { f.IndexConfig.Indexes = nil })
+		}, []string{"exemptions fail accOutbox.status"}, "gcloud firestore indexes fields update status '--database=(default)' --collection-group=accOutbox --index=order=ascending --async --project=my-project"},
+		{"a database in Datastore mode", func(d *definitions) {
+			d.database.Type = adminpb.Database_DATASTORE_MODE
+		}, []string{"firestore.database fail"}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := complete(t)
+			d := defined(c.needs)
+			tc.change(d)
+			c.AdminOptions = d.serve(t)
+			r := c.examine()
+			expect(t, r, tc.want...)
+			if len(tc.want) == 0 || tc.mend == "" {
+				return
+			}
+			check, _, _ := strings.Cut(tc.want[0], " ")
+			if f := r.Of(check)[0]; !slices.Equal(f.Mend, []string{tc.mend}) {
+				t.Errorf("mend %q, want %q", f.Mend, tc.mend)
+			}
+		})
+	}
+}
+
+// Who may not read definitions learns of missing indexes through the queries.
+func TestDefinitionsThatMayNotBeRead(t *testing.T) {
+	c := complete(t)
+	c.AdminOptions = (&definitions{refuse: status.Error(codes.PermissionDenied, "missing datastore.databases.getMetadata")}).serve(t)
+	r := c.examine()
+	expect(t, r)
+	if f := r.Of("indexes"); len(f) != 1 || f[0].Result != doctor.OK || f[0].Did != "try a query for each index" {
+		t.Errorf("indexes: %+v", f)
+	}
+	for _, check := range []string{"ttl", "exemptions", "firestore.database"} {
+		if f := only(t, r, check, ""); f.Result != doctor.Skip || !strings.Contains(f.Detail, "may not read definitions") {
+			t.Errorf("%s: %+v", check, f)
+		}
+	}
+}
+
+func TestPublishing(t *testing.T) {
+	c := complete(t)
+	c.PubSub = (&guarded{closed: []string{topicName("ier-notif-router")}}).serve(t)
+	c.withPubSub(func(client *pubsub.Client) {
+		for _, topic := range c.needs.Topics {
+			c.topic(client, topic.Name)
+			c.subscribe(client, topic, topic.Subscription.Name, nil)
+		}
+	})
+	r := c.examine()
+	expect(t, r, "pubsub.publish fail ier-notif-router")
+	if f := only(t, r, "pubsub.publish", "ier-notif-router"); len(f.Mend) != 1 || !strings.Contains(f.Mend[0], "add-iam-policy-binding ier-notif-router") {
+		t.Errorf("%+v", f)
+	}
+	if n := c.cloud.PubSub.Counts(); len(n.Published) != 0 {
+		t.Errorf("published: %v", n.Published)
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	c := complete(t)
+	var every []string
+	for _, p := range c.needs.Permissions {
+		every = append(every, p.Name)
+	}
+	c.ResourceOptions = granting(t, every...)
+	expect(t, c.examine())
+
+	c.ResourceOptions = granting(t, slices.DeleteFunc(every, func(p string) bool { return p == "firebaseauth.users.update" || p == "pubsub.topics.publish" })...)
+	r := c.examine()
+	expect(t, r, "permissions fail firebaseauth.users.update")
+	f := only(t, r, "permissions", "firebaseauth.users.update")
+	if want := "gcloud projects add-iam-policy-binding my-project --member=\"user:$(gcloud config get-value account)\" --role=roles/firebaseauth.admin --condition=None"; !slices.Equal(f.Mend, []string{want}) {
+		t.Errorf("mend %q, want %q", f.Mend, want)
+	}
+
+	// What only --ensure-topics needs is asked for with it alone.
+	without := slices.DeleteFunc(slices.Clone(every), func(p string) bool { return p == "pubsub.topics.create" })
+	c.ResourceOptions, c.EnsureTopics = granting(t, append(without, "firebaseauth.users.update", "pubsub.topics.publish")...), true
+	expect(t, c.examine(), "permissions fail pubsub.topics.create")
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"outboxrelay/cmd/outbox-relay/restore"
+	"outboxrelay/dlq"
+	dlqfirestore "outboxrelay/dlq/firestore"
+	relayfirestore "outboxrelay/relay/firestore"
+)
+
+// restoreCmd settles what came back with an export.
+type restoreCmd struct {
+	Before time.Time `required:"" placeholder:"TIME" help:"Time of the export, RFC 3339: records that were appended before it are settled, later ones are left to the relay."`
+	As     string    `required:"" enum:"delivered,review" placeholder:"HOW" help:"delivered: nothing of them is sent. review: each becomes a dead letter, which a person replays or discards."`
+	Outbox []string  `placeholder:"NAME" help:"Settle this outbox alone; several with commas. Without it, all of the catalog."`
+	By     string    `placeholder:"EMAIL" help:"Who does it, for the audit; required unless --dry-run."`
+	Reason string    `short:"r" placeholder:"TEXT" help:"Why; it is recorded. Required unless --dry-run."`
+	DryRun bool      `help:"Tell what would be settled, and change nothing."`
+	Yes    bool      `short:"y" help:"Do not ask."`
+	JSON   bool      `name:"json" help:"Print the report as JSON."`
+
+	projectFlags
+	catalogFlags
+	standInFlags
+}
+
+// Help is the long text of restore --help.
+func (c *restoreCmd) Help() string {
+	return `An export holds records as they stood when it was made. Those that were waiting then have mostly been delivered since, and a relay that finds them waiting delivers them again. Run this after an import and before the first relay starts.
+
+It also takes dead letters off their automatic replays and ends bulk replays that were running, as these may have been carried out after the export. Frozen aggregates and paused lanes are told and left as they are.
+
+It refuses to run beside a relay. What an import brought back of the instances that ran at the time of the export looks alive for one lease term.
+
+Each commit is conditioned on what was read and carries its audit entry; run the same again after a failure. Of records that were appended after the export nothing is known any more.
+
+Exit codes: 0 done; 1 failed, run the same again; 2 flags or catalog are wrong; 5 a relay runs.`
+}
+
+// Validate names what is missing.
+func (c *restoreCmd) Validate() error {
+	if !c.DryRun && (strings.TrimSpace(c.By) == "" || strings.TrimSpace(c.Reason) == "") {
+		return errors.New("--by and --reason are required, as the audit names them (or --dry-run)")
+	}
+	return c.standInFlags.Validate()
+}
+
+// Run settles, or tells what would be.
+func (c *restoreCmd) Run(ctx context.Context, p process) error {
+	catalog, err := c.load()
+	if err != nil {
+		return err
+	}
+	if catalog, err = c.apply(catalog); err != nil {
+		return err
+	}
+	at, err := c.place(p.env)
+	if err != nil {
+		return err
+	}
+	client, err := at.dialFirestore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }() // what it wrote stands
+	store := dlqfirestore.New(client)
+	queue, err := dlq.New(dlq.Config{Store: store, Catalog: catalog})
+	if err != nil {
+		return err
+	}
+	r, err := restore.New(restore.Config{
+		Records: relayfirestore.New(client, client), Letters: store, Queue: queue, Catalog: catalog,
+		As: restore.As(c.As), Before: c.Before, Outboxes: c.Outbox, By: c.By, Reason: c.Reason,
+	})
+	if err != nil {
+		return usageError("%w", err)
+	}
+	return c.carryOut(ctx, p, r)
+}
+
+// carryOut looks first, so that whoever is asked knows what it is about.
+func (c *restoreCmd) carryOut(ctx context.Context, p process, r *restore.Restore) error {
+	report, err := r.Look(ctx)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.tell(p.stdout, report)
+	}
+	if !c.Yes {
+		if !isTerminalInput(p.stdin) {
+			return usageError("nobody can be asked: give --yes, or look with --dry-run first")
+		}
+		if err := c.tell(p.stderr, report); err != nil {
+			return err
+		}
+		agreed, err := agrees(p, fmt.Sprintf("Settle %s as %s? [y/N] ", plural(found(report), "record"), c.As))
+		if err != nil || !agreed {
+			return err
+		}
+	}
+	report, err = r.Run(ctx)
+	if running, ok := errors.AsType[*restore.RunningError](err); ok {
+		return &exitError{exitConflict, running}
+	}
+	if report == nil {
+		return err
+	}
+	return errors.Join(err, c.tell(p.stdout, report))
+}
+
+func found(r *restore.Report) int {
+	total := r.Total()
+	return total.Found()
+}
+
+// agrees asks on the terminal.
+func agrees(p process, question string) (bool, error) {
+	fmt.Fprint(p.stderr, question)
+	line, err := bufio.NewReader(p.stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read answer: %w", err)
+	}
+	said := strings.ToLower(strings.TrimSpace(line))
+	if said == "y" || said == "yes" {
+		return true, nil
+	}
+	fmt.Fprintln(p.stderr, "nothing was changed")
+	return false, nil
+}
+
+// tell prints a report.
+func (c *restoreCmd) tell(w io.Writer, r *restore.Report) error {
+	if c.JSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(r)
+	}
+	t := newTable(w, "OUTBOX", "PENDING", "RETRYING", "HELD", "SETTLED", "NEWER", "FAULTY")
+	for _, o := range append(r.Outboxes, r.Total()) {
+		t.row(o.Outbox, strconv.Itoa(o.Pending), strconv.Itoa(o.Retrying), strconv.Itoa(o.Held), strconv.Itoa(o.Settled), strconv.Itoa(o.Newer), strconv.Itoa(o.Faulty))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s waiting in the export; %s: %d\n", plural(found(r), "record"), c.verb("settled as "+c.As), c.settles(r))
+	fmt.Fprintf(w, "dead letters %s: %d; bulk replays %s: %d\n", c.verb("taken off their replays"), r.Replays, c.verb("ended"), r.Bulks)
+	fmt.Fprintf(w, "left as in the export: frozen aggregates: %d; paused lanes: %s\n", r.Frozen, orElse(joined(r.Paused), "none"))
+	return nil
+}
+
+// verb is what was done, or would be.
+func (c *restoreCmd) verb(done string) string {
+	if c.DryRun {
+		return "to be " + done
+	}
+	return done
+}
+
+// settles is how many records were settled, or would be.
+func (c *restoreCmd) settles(r *restore.Report) int {
+	if c.DryRun {
+		return found(r)
+	}
+	return r.Total().Settled
+}

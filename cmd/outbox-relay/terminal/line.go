@@ -1,0 +1,21 @@
+// Package terminal makes text from outside fit to be printed.
+package terminal
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Line makes what others wrote fit for one line: no line breaks, and no control
+// sequences that would draw or type something.
+func Line(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case !unicode.IsPrint(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}

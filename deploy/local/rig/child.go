@@ -1,0 +1,149 @@
+// Package rig starts what a bench or a crash test runs on, each part as a
+// process of its own: a cloud, and the programs that use it.
+package rig
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// childGrace is how long a child may take to end by itself: the relay's own
+// stop budget and a little.
+const childGrace = 12 * time.Second
+
+// Spec is what to run.
+type Spec struct {
+	Name string // for errors
+	Path string
+	Args []string
+	Env  []string // NAME=value each, in addition to this process's own
+	// Stdout and Stderr get what it prints, from one goroutine each; nil drops
+	// it. The end of it is kept for errors in any case.
+	Stdout, Stderr io.Writer
+}
+
+// Child is a process. Its owner calls Stop or Kill.
+type Child struct {
+	name   string
+	cmd    *exec.Cmd
+	output *tail
+	exited chan struct{} // closed when it has been waited for
+	err    error         // of Wait; valid after exited
+}
+
+// Start runs a program. One goroutine lives until it has ended.
+func Start(s Spec) (*Child, error) {
+	c := &Child{name: s.Name, cmd: exec.Command(s.Path, s.Args...), output: &tail{}, exited: make(chan struct{})}
+	c.cmd.Env = append(os.Environ(), s.Env...)
+	c.cmd.Stdout, c.cmd.Stderr = c.tee(s.Stdout), c.tee(s.Stderr)
+	c.cmd.WaitDelay = time.Second
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.Name, err)
+	}
+	go func() {
+		defer close(c.exited)
+		c.err = c.cmd.Wait()
+	}()
+	return c, nil
+}
+
+func (c *Child) tee(to io.Writer) io.Writer {
+	if to == nil {
+		return c.output
+	}
+	return io.MultiWriter(c.output, to)
+}
+
+// PID is the child's process ID.
+func (c *Child) PID() int { return c.cmd.Process.Pid }
+
+// Output is the end of what it printed.
+func (c *Child) Output() string { return c.output.String() }
+
+// Exited is closed once the child has ended.
+func (c *Child) Exited() <-chan struct{} { return c.exited }
+
+// Ended is why the child ended by itself, and nil while it runs.
+func (c *Child) Ended() error {
+	select {
+	case <-c.exited:
+		return fmt.Errorf("%s ended: %w: %s", c.name, cause(c.err), c.output)
+	default:
+		return nil
+	}
+}
+
+func cause(err error) error {
+	if err == nil {
+		return errors.New("exit status 0")
+	}
+	return err
+}
+
+// Signal sends a signal and does not wait for what comes of it.
+func (c *Child) Signal(s syscall.Signal) error {
+	if err := c.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("send %v to %s: %w", s, c.name, err)
+	}
+	return nil
+}
+
+// Kill ends the child as a crash does, and waits. One that has ended already is
+// no error.
+func (c *Child) Kill() {
+	_ = c.cmd.Process.Kill() // fails only when it has just ended
+	<-c.exited
+}
+
+// Stop asks the child to end, kills it after childGrace, and waits. A child that
+// ended before, or badly, is an error.
+func (c *Child) Stop() error {
+	if err := c.Ended(); err != nil {
+		return err
+	}
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop %s: %w", c.name, err)
+	}
+	grace := time.NewTimer(childGrace)
+	defer grace.Stop()
+	select {
+	case <-c.exited:
+	case <-grace.C:
+		c.Kill()
+	}
+	if c.err != nil {
+		return fmt.Errorf("stop %s: %w: %s", c.name, c.err, c.output)
+	}
+	return nil
+}
+
+// tailBytes of a child's output are quoted when it fails: the last screenful.
+const tailBytes = 4 << 10
+
+// tail keeps the end of what is written to it. Safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	last []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, b...)
+	if over := len(t.last) - tailBytes; over > 0 {
+		t.last = append(t.last[:0], t.last[over:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.last)
+}

@@ -1,0 +1,48 @@
+package dlq_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/dlq"
+)
+
+// bulkEnds are the ends of bulk replays that were counted, by how.
+func (f *fixture) bulkEnds() map[string]float64 {
+	f.t.Helper()
+	families, err := f.registry.Gather()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	got := make(map[string]float64)
+	for _, family := range families {
+		if family.GetName() != "relay_dlq_bulk_ends_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			got[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+		}
+	}
+	return got
+}
+
+// TestBulkEndsAreCounted: once each, by how they ended.
+func TestBulkEndsAreCounted(t *testing.T) {
+	f := setup(t)
+	all := f.reviewable(8)
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) { return fails(i), nil })
+	f.review()
+	f.ends(f.bulk(granted, 1000), dlq.BulkStopped)
+	f.eventually("the stop is counted", func() bool { return f.bulkEnds()["stopped"] == 1 })
+
+	f.lanes.follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	f.ends(f.bulk(granted, 1000), dlq.BulkDone)
+	f.eventually("the end is counted", func() bool { return f.bulkEnds()["done"] == 1 })
+	if diff := cmp.Diff(map[string]float64{"done": 1, "stopped": 1, "cancelled": 0}, f.bulkEnds()); diff != "" {
+		t.Errorf("%d dead letters, ends (-want +got):\n%s", len(all), diff)
+	}
+}

@@ -1,0 +1,109 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/admin"
+)
+
+// bulkContent is one bulk replay.
+type bulkContent struct {
+	Barred   *closedTo
+	B        bulkView
+	Sentence string // how it stands, and what comes next
+	Failed   []string
+	Again    string // address of a dry run of those that failed; ""
+	Cancel   *act
+	Command  string
+}
+
+// bulkDone tells of actions that were taken.
+var bulkDone = map[string]string{
+	"start":  "It has begun. It goes on without this page, and you can come back to it at any time.",
+	"cancel": "It is cancelled: nothing more is asked for.",
+}
+
+func loadBulk(ctx context.Context, v *visit) (*page, error) {
+	p := &page{Title: "Bulk replay", Section: "replays"}
+	if why := bulksBarred(v); why != nil {
+		p.Content = bulkContent{Barred: why}
+		return p, nil
+	}
+	id := v.PathValue("id")
+	b, err := get[admin.Bulk](ctx, v.ask, apiPath("replays", id), nil)
+	if err != nil {
+		return nil, err
+	}
+	c := bulkContent{B: viewOf(*b), Failed: b.FailedIDs, Command: shell("outbox-relay", "dlq", "follow", b.ID)}
+	c.Sentence = c.B.sentence()
+	if len(b.FailedIDs) > 0 {
+		c.Again = address("/replays/new", url.Values{"ids": b.FailedIDs})
+	}
+	if c.B.Running() {
+		cancel := c.B.cancel().retyped(v)
+		c.Cancel = &cancel
+	}
+	p.Follows, p.Content = []string{topicBulks + ":" + b.ID}, c
+	p.Notice = doneNotice(v, bulkDone)
+	return p, nil
+}
+
+func cancelBulk(ctx context.Context, v *visit) (string, error) {
+	id := v.PathValue("id")
+	_, err := post[admin.Bulk](ctx, v.ask, apiPath("replays", id, "cancel"), admin.OptionalWhy{Reason: v.reason()}, nil)
+	return done(pathTo("replays", id), "cancel"), err
+}
+
+// sentence says how it stands, and what comes of that.
+func (v bulkView) sentence() string {
+	switch v.State {
+	case dlq.BulkRunning:
+		plan := dlq.PlanBulk(v.Total, v.RatePerSecond)
+		if v.Phase == dlq.PhaseCanary {
+			return fmt.Sprintf("The first %d are on their way. If more than %d of them fails, it stops and the rest stays as it is.", plan.Canary, plan.CanaryMayFail)
+		}
+		left := time.Duration(float64(v.Waiting) / v.RatePerSecond * float64(time.Second))
+		return fmt.Sprintf("The first ones went well. It goes on, ever faster up to %g a second: at least %s for the rest. It stops when more than %d %% of the last %d fail.",
+			v.RatePerSecond, roughly(left), plan.MaxFailed, plan.Latest)
+	case dlq.BulkStopped:
+		return fmt.Sprintf("It stopped by itself: %s. %s not asked for and %s as they were. Look at what failed and mend that, then replay again.",
+			v.EndReason, plural(v.Waiting, "dead letter was", "dead letters were"), is(v.Waiting))
+	case dlq.BulkCancelled:
+		text := fmt.Sprintf("%s cancelled it: %s. %s not asked for and %s as they were.", v.CancelledBy, v.EndReason,
+			plural(v.Waiting, "dead letter was", "dead letters were"), is(v.Waiting))
+		if v.Replaying > 0 {
+			text += fmt.Sprintf(" %s still under way and will end by themselves.", plural(v.Replaying, "replay is", "replays are"))
+		}
+		return text
+	case dlq.BulkDone:
+	}
+	if v.Delivered == v.Total {
+		return "All of it was delivered."
+	}
+	return fmt.Sprintf("It is through: %d of %d were delivered, %d failed, and %d were passed over, because somebody else decided about them or an older one of their aggregate failed.",
+		v.Delivered, v.Total, v.Failed, v.Skipped)
+}
+
+func is(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func (v bulkView) cancel() act {
+	a := act{
+		Name: "cancel", Label: "Cancel it", Post: pathTo("replays", v.ID, "cancel"), Danger: true, Allowed: true,
+		Command: shell("outbox-relay", "dlq", "cancel", v.ID, "--reason", "..."),
+		Will: []string{
+			plural(v.Waiting, "dead letter that was not asked for stays as it is.", "dead letters that were not asked for stay as they are."),
+			plural(v.Replaying, "replay that is under way ends by itself.", "replays that are under way end by themselves."),
+			"What was delivered stays delivered. It cannot be taken up again; a new bulk replay can take the rest.",
+		},
+	}
+	return a
+}

@@ -1,0 +1,4 @@
+package console
+
+// Posts lists the patterns, below Prefix, of all that changes something.
+func (s *Server) Posts() []string { return s.posts }

@@ -1,0 +1,84 @@
+package console_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"outboxrelay/contracts"
+)
+
+// press presses keys, as a keyboard does.
+func (p *tab) press(keys string) {
+	p.T.Helper()
+	p.Run(chromedp.KeyEvent(keys))
+}
+
+// tabTo moves the focus by the Tab key to an element, which has to show that it
+// has it. It returns how many presses that took.
+func (p *tab) tabTo(selector string) int {
+	p.T.Helper()
+	for n := range 200 {
+		if eval[bool](p, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+			if !eval[bool](p, "(s => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2)(getComputedStyle(document.activeElement))") {
+				p.T.Errorf("%s does not show that it has the focus", selector)
+			}
+			return n
+		}
+		p.press(kb.Tab)
+	}
+	p.T.Fatalf("the Tab key does not lead to %s", selector)
+	return 0
+}
+
+// A dead letter is found, replayed and seen to be delivered without a mouse.
+func TestReplayByKeyboardAlone(t *testing.T) {
+	f := setup(t)
+	i := f.die("accOutbox", "WalletDeducted", "acc-1", 1)
+	p := f.open(look{as: "dev-operator"}, "/")
+	p.press(kb.Tab)
+	if got := eval[string](p, "document.activeElement.textContent"); got != "Skip to the content" {
+		t.Errorf("what the Tab key leads to first is %q", got)
+	}
+	p.tabTo("nav a[href='/console/dlq']")
+	p.press(kb.Enter)
+	p.Shows("WalletDeducted")
+	p.tabTo(fmt.Sprintf("main a[href*='%s']", i.ID))
+	p.press(kb.Enter)
+	p.Shows("What may be done now")
+	p.tabTo("#act-replay summary")
+	p.press(kb.Enter)
+	p.tabTo("#reason-replay")
+	p.press("the topic takes it now")
+	p.tabTo("#act-replay button[type=submit]")
+	p.press(kb.Enter)
+	p.Until("the focus is where it is told", "document.activeElement.matches('.notice')")
+	p.Shows("replayed")
+	f.eventually("it is replayed", func() bool { return f.item(i.ID).State == contracts.DeadReplayed })
+	p.Until("the page tells the end", "document.querySelector('.tags').textContent.includes('replayed')")
+	p.quiet()
+}
+
+// No screen holds the focus: the Tab key leads through all of it and out again.
+func TestNoScreenTrapsTheKeyboard(t *testing.T) {
+	f := setup(t)
+	at := f.targets()
+	p := f.open(look{as: "dev-security"}, "/")
+	for name, path := range at.screens() {
+		p.goTo(path)
+		left := false
+		eval[bool](p, "document.body.dataset.seen = 0, true")
+		for range 150 {
+			p.press(kb.Tab)
+			if eval[bool](p, "document.activeElement === document.body || document.activeElement.matches('.skip') && document.body.dataset.seen++ > 0") {
+				left = true
+				break
+			}
+		}
+		if !left {
+			t.Errorf("%s: the focus is at %s", name, eval[string](p, "document.activeElement.outerHTML.slice(0, 200)"))
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/admin"
+)
+
+// laneNamed changes how a lane does.
+func (s *status) laneNamed(lane contracts.Lane, change func(*admin.LaneStatus)) {
+	s.set(func(s *status) {
+		for n := range s.lanes {
+			if s.lanes[n].Lane == lane {
+				change(&s.lanes[n])
+			}
+		}
+	})
+}
+
+// outboxNamed changes how an outbox does.
+func (s *status) outboxNamed(name string, change func(*admin.OutboxStatus)) {
+	s.set(func(s *status) {
+		for n := range s.outboxes {
+			if s.outboxes[n].Outbox == name {
+				change(&s.outboxes[n])
+			}
+		}
+	})
+}
+
+// targetNamed changes how a target does.
+func (s *status) targetNamed(name string, change func(*admin.TargetStatus)) {
+	s.set(func(s *status) {
+		for n := range s.targets {
+			if s.targets[n].Target == name {
+				change(&s.targets[n])
+			}
+		}
+	})
+}
+
+// away makes Firestore refuse everything.
+func (f *fixture) away() (back func()) {
+	return f.server.Faults().Add(localfirestore.Fault{Code: codes.PermissionDenied})
+}
+
+// spoil makes everything wrong that can be at once.
+func (f *fixture) spoil() {
+	f.t.Helper()
+	f.die("accOutbox", "RoleChanged", "acc-1", 1)
+	f.die("accOutbox", "WalletDeducted", "acc-2", 1, func(i *dlq.Item) { i.DeadAt = i.DeadAt.Add(-3 * time.Hour) })
+	f.die("tagOutbox", "TagLifecycleEvent", "tag-1", 1)
+	_, err := f.queue.SetLane(f.t.Context(), contracts.BackgroundLane, true, dlq.Actor{Name: "alice@example.com", Role: dlq.Operator}, "the consumer is being moved")
+	f.must(err)
+	f.status.laneNamed(contracts.BackgroundLane, func(l *admin.LaneStatus) { l.PausedHere, l.Queued = true, 1204 })
+	f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) {
+		l.P50, l.P99, l.Queued, l.InFlight, l.Overdue, l.Breaches, l.Oldest = 80*time.Millisecond, 2300*time.Millisecond, 40, 8, 12, 340, time.Now().Add(-4*time.Second)
+	})
+	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) {
+		t.State, t.Reason, t.Failures, t.Since = "open", "Unavailable", 7, time.Now().Add(-5*time.Minute)
+		t.Waiting = []admin.TargetWaiting{{Outbox: "schedOutbox", Records: 3}, {Outbox: "wsOutbox", Records: 1532}}
+	})
+	f.status.outboxNamed("orgOutbox", func(o *admin.OutboxStatus) { o.Lease, o.Owner, o.Here, o.Listeners = "expired", "relay-0", false, nil })
+	f.status.outboxNamed("skillOutbox", func(o *admin.OutboxStatus) {
+		o.Ready = false
+		o.Listeners[0].State, o.Listeners[0].LastReason, o.Listeners[0].Rebuilds = "rebuilding", "silent", 2
+	})
+	f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Pending, o.LeftBehind, o.InMemory = new(int64(1600)), 1532, 60 })
+}
+
+// overview waits until the counts on the overview are those of now.
+func (f *fixture) overview(p *person, says string) string {
+	f.t.Helper()
+	var text string
+	f.eventually("the overview says "+says, func() bool {
+		_, text = p.get("/")
+		return strings.Contains(text, says)
+	})
+	return text
+}
+
+func TestOverviewOfWhatIsWell(t *testing.T) {
+	f := setup(t)
+	status, page := f.person("dev-viewer").get("/")
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, page)
+	}
+	for _, want := range []string{"Nothing is wrong.", "CRITICAL_LANE", "FUNNEL_CRITICAL", "wsOutbox", "SECURITY_BLOCK", "relay-1", "No aggregate is frozen", "9 ms"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(page, `class="sheet wrong"`) || strings.Contains(page, `class="sheet doubt"`) {
+		t.Error("something is called wrong")
+	}
+}
+
+// TestOverviewTellsEachTrouble: each is told in words, with what to do.
+func TestOverviewTellsEachTrouble(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		spoil func(f *fixture)
+		says  string
+		do    string
+		wrong bool
+	}{
+		{"blocked", func(f *fixture) { f.die("accOutbox", "RoleChanged", "a", 1) }, "1 SECURITY_BLOCK dead letter waits for an authorization", "?state=blocked&amp;tier=SECURITY_BLOCK", true},
+		{"frozen", func(f *fixture) { f.die("accOutbox", "RoleChanged", "a", 1) }, "1 aggregate is frozen", "/console/freezes", true},
+		{"review", func(f *fixture) { f.die("accOutbox", "WalletDeducted", "a", 1) }, "1 REVIEW_REQUIRED dead letter waits for a review", "bulk replay", false},
+		{"late", func(f *fixture) {
+			f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.P99 = 900 * time.Millisecond })
+		}, "CRITICAL_LANE misses its SLA: in the last minute one in a hundred took longer than 900 ms", "see whether one is slow", true},
+		{"overdue", func(f *fixture) {
+			f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.Overdue, l.Waiting = 1, 1 })
+		}, "CRITICAL_LANE is late with 1 record", "after three attempts", false},
+		{"paused", func(f *fixture) {
+			_, err := f.queue.SetLane(f.t.Context(), contracts.StandardLane, true, dlq.Actor{Name: "alice", Role: dlq.Operator}, "maintenance")
+			f.must(err)
+		}, "STANDARD_LANE is paused by alice: maintenance", "/console/lanes#STANDARD_LANE", false},
+		{"a target is out", func(f *fixture) {
+			f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) {
+				t.State, t.Reason, t.Waiting = "open", "Unavailable", []admin.TargetWaiting{{Outbox: "wsOutbox", Records: 1200}}
+			})
+		}, "Target FUNNEL does not answer (Unavailable). Records wait for it: 1,200 of wsOutbox", "mend topic ier-funnel-standard", true},
+		{"a target is out and nothing waits", func(f *fixture) {
+			f.status.targetNamed("CLAIMS_HANDLER", func(t *admin.TargetStatus) { t.State = "half-open" })
+		}, "Nothing waits for it here; accOutbox would", "mend what its handler calls", true},
+		{"nobody relays", func(f *fixture) {
+			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Lease, o.Owner, o.Here = "free", "", false })
+		}, "Nobody relays wsOutbox", "whether an instance runs", true},
+		{"a lease is expired", func(f *fixture) {
+			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Lease, o.Owner, o.Here = "expired", "relay-9", false })
+		}, "relay-9 does not renew its lease of wsOutbox", "another instance takes it", true},
+		{"a lease has lapsed", func(f *fixture) {
+			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Lease = "lapsed" })
+		}, "The lease of wsOutbox was not renewed in time", "whether Firestore is slow", true},
+		{"another instance's is sick", func(f *fixture) {
+			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Owner, o.Here, o.Ready, o.Listeners = "relay-2", false, false, nil })
+		}, "wsOutbox is not well, says its owner relay-2", "/readyz", true},
+		{"a listener is not alive", func(f *fixture) {
+			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) {
+				o.Listeners = []admin.ListenerStatus{{Listener: "STANDARD_LANE", State: "rebuilding", LastReason: "silent"}}
+			})
+		}, "Listener STANDARD_LANE of wsOutbox is rebuilding. It ended for silent", "a sweep finds what it missed", true},
+		{"stopping", func(f *fixture) { f.status.set(func(s *status) { s.stopping = true }) }, "The instance that answers, relay-1, is stopping", "a new revision", false},
+		{"Firestore is away", func(f *fixture) { f.away() }, "Firestore does not answer", "outbox-relay doctor", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := setup(t)
+			tc.spoil(f)
+			_, page := f.person("dev-viewer").get("/")
+			if !strings.Contains(page, tc.says) || !strings.Contains(page, tc.do) {
+				t.Errorf("it does not say %q with %q:\n%.3000s", tc.says, tc.do, page[strings.Index(page, "<main"):])
+			}
+			if got := strings.Contains(page, `class="sheet wrong"`); got != tc.wrong {
+				t.Errorf("something is called wrong: %t, want %t", got, tc.wrong)
+			}
+			if strings.Contains(page, "<strong>Nothing is wrong.</strong>") {
+				t.Error("it says that nothing is wrong")
+			}
+		})
+	}
+}
+
+// TestOverviewWithoutFirestore: what memory knows is shown all the same.
+func TestOverviewWithoutFirestore(t *testing.T) {
+	f := setup(t)
+	f.status.laneNamed(contracts.BackgroundLane, func(l *admin.LaneStatus) {
+		l.PausedHere, l.PausedBy, l.PauseReason = true, "alice", "maintenance"
+	})
+	back := f.away()
+	p := f.person("dev-viewer")
+	status, page := p.get("/")
+	if status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	for _, want := range []string{"How many there are is not known", "BACKGROUND_LANE is paused by alice: maintenance", "FUNNEL_CRITICAL", "9 ms"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	back()
+	if page := f.overview(p, "No aggregate is frozen"); strings.Contains(page, "Firestore does not answer") {
+		t.Error("it still says that Firestore does not answer")
+	}
+}
+
+func TestOverviewFollowsWithoutAReload(t *testing.T) {
+	f := setup(t)
+	p := f.open(look{as: "dev-viewer"}, "/")
+	p.Shows("Nothing is wrong.")
+	eval[bool](p, "(window.mark = 1, true)")
+	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) { t.State, t.Reason = "open", "Unavailable" })
+	p.Shows("Target FUNNEL does not answer")
+	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) { t.State, t.Reason = "closed", "" })
+	p.Shows("Nothing is wrong.")
+	if !eval[bool](p, "window.mark === 1") {
+		t.Error("the page was loaded again")
+	}
+	p.quiet()
+}
+
+func TestOverviewDrawsLines(t *testing.T) {
+	f := setup(t)
+	f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.Received, l.Delivered = 100, 100 })
+	p := f.open(look{as: "dev-viewer"}, "/")
+	p.Until("six charts are drawn", "document.querySelectorAll('.charts canvas').length === 6")
+	p.Until("a line tells its lane's lag", `document.querySelector('[data-lane=CRITICAL_LANE] [data-of=lag]').getAttribute('aria-label').includes('p99 9 ms')`)
+	eval[bool](p, "(window.canvas = document.querySelector('.charts canvas'), true)")
+	p.Hears()
+	p.Until("the lines are still the same", "window.canvas.isConnected && document.querySelectorAll('.charts canvas').length === 6")
+	p.quiet()
+}
+
+func TestRatesAreTheLastMinutes(t *testing.T) {
+	f := setup(t)
+	p := f.person("dev-viewer")
+	f.overview(p, "0/s") // two samples
+	f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.Received, l.Delivered = l.Received+100_000, l.Delivered+100_000 })
+	f.eventually("a rate is told", func() bool {
+		_, page := p.get("/")
+		_, rest, _ := strings.Cut(page, "<dt>In</dt><dd>")
+		rate, _, _ := strings.Cut(rest, "<")
+		return strings.HasSuffix(rate, "/s") && rate != "0/s"
+	})
+}
+
+func TestChartIsForViewers(t *testing.T) {
+	f := setup(t)
+	status, body := f.person("dev-viewer").get("/chart")
+	if status != http.StatusOK || !strings.Contains(body, `"lane":"CRITICAL_LANE","slaMillis":500`) {
+		t.Errorf("status %d: %.300s", status, body)
+	}
+	p := f.person("nobody-known")
+	if status, _ := p.get("/chart"); status != http.StatusUnauthorized {
+		t.Errorf("a stranger gets status %d", status)
+	}
+}
+
+func TestOverviewLooksWell(t *testing.T) {
+	f := setup(t)
+	for width, dark := range map[int64]bool{390: true, 1920: false} {
+		name := fmt.Sprintf("overview-well-%d-dark-%t", width, dark)
+		p := f.open(look{as: "dev-viewer", width: width, height: 1080, dark: dark}, "/")
+		p.Until("lines are drawn", "document.querySelectorAll('.charts canvas').length === 6")
+		p.picture(name)
+		p.sideways()
+		p.accessible(name)
+		p.quiet()
+	}
+}
+
+func TestOverviewLooks(t *testing.T) {
+	thorough.NotUnderRace(t)
+	f := setup(t)
+	f.spoil()
+	for _, width := range []int64{390, 800, 1920} {
+		for _, dark := range []bool{false, true} {
+			name := fmt.Sprintf("overview-wrong-%d-dark-%t", width, dark)
+			p := f.open(look{as: "dev-operator", width: width, height: 1000, dark: dark}, "/")
+			p.Until("lines are drawn", "document.querySelectorAll('.charts canvas').length === 6")
+			p.picture(name)
+			p.sideways()
+			p.accessible(name)
+			p.quiet()
+		}
+	}
+	plain := f.open(look{as: "dev-operator", width: 390, height: 1000, scriptless: true}, "/")
+	plain.picture("overview-wrong-390-scriptless")
+}
+
+func TestOverviewLooksWithoutFirestore(t *testing.T) {
+	f := setup(t)
+	f.away()
+	p := f.open(look{as: "dev-operator"}, "/")
+	p.Shows("Firestore does not answer")
+	p.picture("overview-away")
+	p.sideways()
+	p.accessible("overview, Firestore away")
+	p.quiet()
+}

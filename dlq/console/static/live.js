@@ -1,0 +1,160 @@
+"use strict";
+// Pages that follow what changes: a stream names it, and the page fetches itself
+// again. Where that fails it says so, and leaves what is shown and typed alone.
+(() => {
+  const silence = 15000; // three beats of the stream that did not come
+  const doubt = 3000; // a stream that breaks is back before that, if the service is
+  const again = 5000; // while something is wrong the page looks whether it still is
+  const pace = 2000; // between two looks: a bulk replay changes something all the time
+  const patience = 30000; // a page that nobody sees hears nothing after that
+  const banner = document.getElementById("connection");
+  const main = () => document.getElementById("main");
+  const state = { source: null, url: "", heard: Date.now(), broken: 0, asked: 0, next: 0, trouble: "", outcome: "", ended: 0, retries: 0, retry: 0, leave: 0 };
+
+  const unknown = "It is not known whether what you sent was done: look before you send it again. ";
+
+  // The banner, with a link to another tab where that helps.
+  const show = (text, link) => {
+    if (banner.textContent !== text + (link ?? "")) {
+      banner.replaceChildren(text);
+      if (link) {
+        const a = Object.assign(document.createElement("a"), { href: location.href, target: "_blank", rel: "noopener", textContent: link });
+        banner.append(a);
+      }
+    }
+    banner.hidden = !text;
+    document.body.classList.toggle("stale", Boolean(text));
+  };
+  const trouble = (kind, text, link) => { state.trouble = kind; show(text, link); };
+  const lost = () => trouble("lost", `The service does not answer. What you see is of ${Console.moment(state.heard)}, and may be old. ${state.outcome}This page goes on by itself when it is back.`);
+  const well = () => {
+    state.outcome = "";
+    if (state.trouble) trouble("", "");
+  };
+  // What became of a form is said until all is well, and what is not known of one
+  // is not hidden by the next.
+  const ended = (outcome) => {
+    state.ended = performance.now();
+    if (state.outcome !== unknown) state.outcome = outcome;
+  };
+
+  const refresh = () => {
+    if (state.next) return;
+    const rest = Math.min(pace, state.asked + pace - Date.now());
+    if (rest > 0) {
+      state.next = setTimeout(() => { state.next = 0; refresh(); }, rest);
+      return;
+    }
+    state.asked = Date.now();
+    htmx.trigger("#main", "live");
+  };
+  const close = () => {
+    clearTimeout(state.retry);
+    state.retry = 0;
+    state.source?.close();
+    state.source = null;
+  };
+  const heard = () => { state.heard = Date.now(); state.broken = 0; };
+  const later = (ms) => {
+    clearTimeout(state.retry);
+    state.retry = setTimeout(() => { state.retry = 0; listen(); }, ms);
+  };
+  const listen = () => {
+    const { live, since } = main().dataset;
+    if (state.source && state.url === live) return;
+    close();
+    state.url = live ?? "";
+    if (!live || document.hidden) return;
+    const source = new EventSource(`${live}&since=${encodeURIComponent(since)}`);
+    state.source = source;
+    source.addEventListener("hello", () => {
+      heard();
+      state.retries = 0;
+      if (state.trouble) refresh();
+    });
+    source.addEventListener("beat", heard);
+    source.addEventListener("change", () => { heard(); refresh(); });
+    source.onerror = () => {
+      state.broken ||= Date.now();
+      if (source.readyState !== EventSource.CLOSED || state.source !== source) return;
+      close();
+      refresh(); // its answer tells why; while there is no stream it is also what keeps the page fresh
+      later(Math.min(10000, 2000 * 2 ** state.retries++)); // within the silence, which would be told
+    };
+  };
+  setInterval(() => {
+    if (!state.url || document.hidden) return;
+    if (state.trouble) {
+      if (Date.now() - state.asked > again) refresh();
+    } else if (Date.now() - state.heard > silence) {
+      lost();
+      close(); // a stream that is open and says nothing is dead, whether its browser knows or not
+      listen();
+    } else if (state.broken && Date.now() - state.broken > doubt) lost();
+  }, 500);
+
+  // Answers. A fault does not take the page's place.
+  const isForm = (e) => e.detail.requestConfig?.elt instanceof HTMLFormElement;
+  document.body.addEventListener("htmx:configRequest", (e) => { e.detail.headers["X-Requested-With"] = "XMLHttpRequest"; }); // proxies then answer 401 in place of a page to sign in
+  document.body.addEventListener("htmx:beforeSend", (e) => { e.detail.xhr.began = performance.now(); });
+  document.body.addEventListener("htmx:beforeSwap", (e) => {
+    const { xhr, requestConfig } = e.detail;
+    const form = isForm(e) ? requestConfig.elt : null;
+    const fault = new DOMParser().parseFromString(xhr.responseText, "text/html");
+    const strange = !fault.getElementById("main");
+    if (strange || xhr.getResponseHeader("Console-Fault")) {
+      e.detail.shouldSwap = false;
+      if (form) {
+        Console.answered(form, false);
+        ended(xhr.status < 500 ? "Nothing was done. " : unknown);
+      }
+      const sentence = (p) => p.textContent.trim().replace(/^./u, (c) => c.toUpperCase()).replace(/[.:]$/, "") + ".";
+      const text = strange ? [`Something between you and the service answers (${xhr.status}).`] : [...fault.querySelectorAll(".fault h1, .fault p.why")].map(sentence);
+      const asks = xhr.status === 401;
+      trouble("refused", `${text.join(" ")} ${state.outcome}What you see may be old; what you typed is kept. `, asks ? "Sign in again in another tab" : "");
+      return;
+    }
+    heard();
+    if (form || xhr.began > state.ended) well(); // a look from before says nothing of a form
+    if (!form) return;
+    const path = (url) => new URL(url, location).pathname;
+    if (xhr.status < 400 && ![path(requestConfig.path), location.pathname].includes(path(xhr.responseURL))) { // led to another screen, with an address and a style of its own
+      e.detail.shouldSwap = false;
+      location.assign(xhr.responseURL);
+      return;
+    }
+    Console.forget();
+    Console.answered(form, xhr.status < 400);
+  });
+  document.body.addEventListener("htmx:afterSettle", (e) => {
+    if (isForm(e)) document.querySelector(".notice")?.focus();
+    if (!state.retry || state.url !== (main().dataset.live ?? "")) listen();
+  });
+  const failed = (e) => {
+    if (isForm(e)) {
+      Console.answered(e.detail.requestConfig.elt, false);
+      ended(unknown);
+    }
+    lost();
+    if (!state.source && !state.retry) later(2000);
+  };
+  document.body.addEventListener("htmx:sendError", failed);
+  document.body.addEventListener("htmx:timeout", failed);
+
+  // A page that nobody sees leaves the stream to others: a browser has few for
+  // one service. Seen again, it fetches what it missed.
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(state.leave);
+    if (document.hidden) {
+      state.leave = setTimeout(close, patience);
+    } else if (!state.source) {
+      heard();
+      listen();
+      if (state.url) refresh();
+    }
+  });
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", (e) => { if (e.persisted) { heard(); listen(); refresh(); } });
+
+  listen();
+})();

@@ -1,0 +1,29 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// visible shows what would not be seen, or would change how the rest is read:
+// control characters, and marks that turn the direction of writing. Records come
+// from outside, and a name that looks like another is how people are misled.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if hidden(r) {
+			fmt.Fprintf(&out, "\u2039U+%04X\u203a", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+func hidden(r rune) bool {
+	return r != ' ' && r != '\n' && r != '\t' && !unicode.IsGraphic(r)
+}

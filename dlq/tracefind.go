@@ -1,0 +1,78 @@
+package dlq
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/contracts"
+)
+
+// RecordFilter says which records to find: those of an event, or those of an
+// aggregate.
+type RecordFilter struct {
+	EventID, AggregateID string // exactly one is set
+}
+
+// FoundRecords are the records that a RecordFilter selects.
+type FoundRecords struct {
+	Records []*contracts.Record // without payload and fields, the latest first
+	// Truncated: an outbox has more than were read of it. Which ones are left out
+	// has no order, as there is no index by time for this.
+	Truncated bool
+}
+
+// maxFound bounds the records that are read of one outbox.
+const maxFound = 50
+
+// Records finds records in every outbox, whatever became of them. Delivered ones
+// are there as long as their outbox keeps them.
+func (q *Queue) Records(ctx context.Context, f RecordFilter) (*FoundRecords, error) {
+	field, value := contracts.FieldEventID, f.EventID
+	if value == "" {
+		field, value = contracts.FieldAggregateID, f.AggregateID
+	}
+	if (f.EventID == "") == (f.AggregateID == "") {
+		return nil, &Refusal{Kind: Invalid, Detail: "records are found by an event or by an aggregate", Hint: "give one of them"}
+	}
+	if faults := textFaults(field, value); len(faults) > 0 {
+		return nil, &Refusal{Kind: Invalid, Detail: strings.Join(faults, "; "), Hint: "correct it"}
+	}
+	out := &FoundRecords{}
+	var mu sync.Mutex
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(tracesAtOnce)
+	for _, outbox := range q.catalog.Outboxes {
+		g.Go(func() error {
+			docs, err := q.store.Query(gctx, Query{Collection: outbox.Name, Where: []Where{{field, "==", value}}, Select: recordFields, Limit: maxFound + 1})
+			if err != nil {
+				return fmt.Errorf("find records in %s: %w", outbox.Name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if len(docs) > maxFound {
+				docs, out.Truncated = docs[:maxFound], true
+			}
+			for _, d := range docs {
+				rec, _ := contracts.DecodeRecord(outbox.Name, d.ID, d.Fields) // what it lacks is left zero
+				rec.Payload, rec.Fields = nil, nil
+				out.Records = append(out.Records, rec)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out.Records, func(a, b *contracts.Record) int {
+		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Path(), b.Path())
+	})
+	return out, nil
+}

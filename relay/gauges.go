@@ -1,0 +1,161 @@
+package relay
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"outboxrelay/contracts"
+)
+
+// gauges tells Prometheus, whenever it asks, how the outboxes stand that this
+// instance relays. Of those that another relays every gauge is 0, so that the
+// sum or the maximum over all instances is the truth.
+type gauges struct {
+	relay *Relay
+}
+
+var (
+	oldestDesc = outboxDesc("relay_oldest_waiting_seconds",
+		"Time since the oldest record was appended that waits in memory or behind a target that is down; 0: none waits.", "lane")
+	overdueDesc = outboxDesc("relay_overdue_records",
+		"Records not delivered yet that wait for longer than their lane's SLA, in memory or behind a target that is down.", "lane")
+	leftBehindDesc = outboxDesc("relay_left_behind_records",
+		"Records left in Firestore behind a target that is down or an aggregate that fails.", "lane")
+	pendingDesc = outboxDesc("relay_pending_records",
+		"Pending records in Firestore, at the last sweep.")
+	proofDesc = outboxDesc("relay_listener_proof_overdue_seconds",
+		"How long the proof that a listener is alive is due; 0 while it need not give any.", "listener")
+	memoryDesc = prometheus.NewDesc("relay_record_memory_bytes",
+		"What the records of a lane take up in memory, about; its inFlightMiB in the catalog bounds those that do not wait for a retry.", []string{"lane"}, nil)
+	targetWaitingDesc = prometheus.NewDesc("relay_target_waiting_records",
+		"Records that wait for a target whose breaker is open.", []string{"target"}, nil)
+)
+
+func outboxDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, append([]string{"outbox"}, labels...), nil)
+}
+
+// Describe implements prometheus.Collector.
+func (g gauges) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{oldestDesc, overdueDesc, leftBehindDesc, pendingDesc, proofDesc, memoryDesc, targetWaitingDesc} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector. It walks all records in memory.
+func (g gauges) Collect(ch chan<- prometheus.Metric) {
+	tell := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	now := g.relay.now()
+	for _, spec := range g.relay.catalog.Outboxes {
+		s := g.standOf(spec, now)
+		for _, lane := range spec.Lanes() {
+			w := s.lanes[lane]
+			tell(oldestDesc, w.age(now).Seconds(), spec.Name, string(lane))
+			tell(overdueDesc, float64(w.overdue), spec.Name, string(lane))
+			tell(leftBehindDesc, float64(w.left), spec.Name, string(lane))
+		}
+		tell(pendingDesc, float64(s.pending), spec.Name)
+		for listener, due := range s.proofs {
+			tell(proofDesc, due.Seconds(), spec.Name, listener)
+		}
+	}
+	for lane, m := range g.relay.memories {
+		tell(memoryDesc, float64(m.inUse()), string(lane))
+	}
+	waiting := make(map[string]int)
+	for _, w := range g.relay.waiting() {
+		waiting[w.Target] += w.Records
+	}
+	for target := range g.relay.catalog.Targets {
+		tell(targetWaitingDesc, float64(waiting[target]), target)
+	}
+}
+
+// outboxStand is how one outbox stands, all its shards that are here together.
+type outboxStand struct {
+	lanes   map[contracts.Lane]*laneStand
+	pending int64
+	proofs  map[string]time.Duration // by listener: how long its proof is due
+}
+
+// laneStand is what waits in one lane of an outbox.
+type laneStand struct {
+	oldest        time.Time // when the oldest was appended; zero: none waits
+	overdue, left int
+}
+
+func (g gauges) standOf(spec *contracts.Outbox, now time.Time) outboxStand {
+	s := outboxStand{lanes: make(map[contracts.Lane]*laneStand), proofs: make(map[string]time.Duration)}
+	for _, lane := range spec.Lanes() {
+		s.lanes[lane] = new(laneStand)
+	}
+	for _, name := range listenerNames(spec.Shares()[0], spec) {
+		s.proofs[name] = 0
+	}
+	for _, o := range g.relay.shares.list() {
+		if o.spec == spec {
+			o.addWaiting(s.lanes, now)
+			o.health.addProofs(&s, now, o.tuning.CanaryInterval)
+		}
+	}
+	return s
+}
+
+// addWaiting adds what waits of this share. A record that was delivered and whose
+// mark is on its way does not wait any more. Behind a gate the oldest is known
+// alone: where that is overdue, all of them count.
+func (o *outbox) addWaiting(lanes map[contracts.Lane]*laneStand, now time.Time) {
+	o.ledger.mu.Lock()
+	defer o.ledger.mu.Unlock()
+	for _, e := range o.ledger.held {
+		if s := lanes[e.lane]; s != nil && e.stage != stageSettling && e.stage != stageEnded {
+			s.add(e.rec.CreatedAt, 1, now.Add(-o.catalog.Lanes[e.lane].SLA))
+		}
+	}
+	for _, f := range o.feeds {
+		for key, g := range f.gates {
+			n := g.count()
+			lanes[f.lane].left += n
+			if n > 0 && !strings.HasPrefix(key, freezeGate("")) { // those wait for a person
+				lanes[f.lane].add(g.from.At, n, now.Add(-o.catalog.Lanes[f.lane].SLA))
+			}
+		}
+	}
+}
+
+// add adds n records, the oldest of which was appended at a time. What was
+// appended before due is overdue. One without a time does not count.
+func (s *laneStand) add(appended time.Time, n int, due time.Time) {
+	if appended.IsZero() {
+		return
+	}
+	if s.oldest.IsZero() || appended.Before(s.oldest) {
+		s.oldest = appended
+	}
+	if appended.Before(due) {
+		s.overdue += n
+	}
+}
+
+// age is that of the oldest; 0 when its clock is ahead of ours.
+func (s *laneStand) age(now time.Time) time.Duration {
+	if s.oldest.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(s.oldest))
+}
+
+// addProofs adds the pending records, and for each listener how long its proof
+// is due.
+func (h *outboxHealth) addProofs(s *outboxStand, now time.Time, every time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.pending += max(h.pending, 0)
+	for _, name := range h.order {
+		s.proofs[name] = max(s.proofs[name], h.listeners[name].dueLocked(now, every))
+	}
+}

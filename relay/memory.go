@@ -1,0 +1,131 @@
+package relay
+
+import (
+	"sync"
+
+	"outboxrelay/contracts"
+)
+
+// memory bounds what the records of a lane take up, those of all outboxes of
+// this instance together: whatever the backlog, and however large its payloads.
+// It is full when they use limit bytes. Then a feed still takes records until it
+// uses its share, so that one outbox whose records stay (they fail, or what they
+// wait for is slow) does not stop the others; the lane then uses twice the limit at
+// most, and one record a feed. Records that wait for a retry are counted apart, as
+// those that fail must not hold back the others: with them all of it is
+// restingFactor times as much.
+type memory struct {
+	limit, share int64 // bytes
+
+	mu      sync.Mutex
+	usage                  // of all feeds
+	waiting map[*feed]bool // for room
+}
+
+// usage is what records take up, in bytes.
+type usage struct {
+	running, resting int64
+}
+
+// under reports whether there is room for one more record.
+func (u usage) under(limit int64) bool {
+	return u.running < limit && u.running+u.resting < restingFactor*limit
+}
+
+// recordOverhead is about what a record in memory takes up beside its envelope,
+// in bytes: itself, its attributes, its place in lane and ledger.
+const recordOverhead = 2 << 10
+
+func newMemory(limit int64, feeds int) *memory {
+	return &memory{limit: limit, share: max(1, limit/int64(max(1, feeds))), waiting: make(map[*feed]bool)}
+}
+
+// room reports whether f may take one more record. If not, f's room is signalled
+// once it may be.
+func (m *memory) room(f *feed) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.roomLocked(f) {
+		return true
+	}
+	m.waiting[f] = true
+	return false
+}
+
+func (m *memory) roomLocked(f *feed) bool { return m.under(m.limit) || f.usage.under(m.share) }
+
+// take notes that f took a record of n bytes into memory.
+func (m *memory) take(f *feed, n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changeLocked(f, n, 0)
+}
+
+// give notes that a record of n bytes that f had taken has left memory.
+func (m *memory) give(f *feed, n int64, resting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if resting {
+		m.changeLocked(f, 0, -n)
+	} else {
+		m.changeLocked(f, -n, 0)
+	}
+}
+
+// rest notes that one of f's records waits for a retry now, or runs again.
+func (m *memory) rest(f *feed, n int64, resting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !resting {
+		n = -n
+	}
+	m.changeLocked(f, -n, n)
+}
+
+// giveAll is the end of f: whatever it still has is not the relay's to keep.
+func (m *memory) giveAll(f *feed) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changeLocked(f, -f.usage.running, -f.usage.resting)
+	f.ended = true
+	delete(m.waiting, f)
+}
+
+func (m *memory) changeLocked(f *feed, running, resting int64) {
+	if f.ended {
+		return // it gave all back
+	}
+	for _, u := range []*usage{&m.usage, &f.usage} {
+		u.running += running
+		u.resting += resting
+	}
+	for each := range m.waiting {
+		if m.roomLocked(each) {
+			delete(m.waiting, each)
+			signal(each.room)
+		}
+	}
+}
+
+// inUse returns how many bytes the lane's records take up now.
+func (m *memory) inUse() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running + m.resting
+}
+
+// newMemories makes one for each lane, for all shares of the catalog, which this
+// instance may come to own.
+func newMemories(c *contracts.Catalog) map[contracts.Lane]*memory {
+	feeds := make(map[contracts.Lane]int)
+	for _, s := range c.Shares() {
+		for _, lane := range c.Outbox(s.Outbox).Lanes() {
+			feeds[lane]++
+		}
+	}
+	all := make(map[contracts.Lane]*memory)
+	for _, lane := range contracts.Lanes() {
+		all[lane] = newMemory(int64(c.Lanes[lane].InFlightMiB)<<20, feeds[lane])
+	}
+	return all
+}

@@ -1,0 +1,119 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/relay/lease"
+)
+
+// Leases is how a relay shares the outboxes with others, through lease
+// documents in Firestore.
+type Leases struct {
+	Store    lease.Store
+	Instance string        // this process; see lease.Config
+	Revision string        // told to operators
+	Term     time.Duration // of a lease; 0: the default of lease.Config
+	Beat     func()        // see lease.Config; may be nil
+}
+
+// owners decides which shares are this instance's, and has their work done for
+// as long as they are.
+type owners interface {
+	// Run returns once ctx has ended and nothing of any share's work goes on.
+	Run(ctx context.Context) error
+	// Ready reports whether shares can be given to this instance.
+	Ready() bool
+	// Owns reports whether the share is this instance's and not about to be
+	// another's.
+	Owns(share string) bool
+	Holders() []lease.Holder
+}
+
+// grant is the right to do a share's work.
+type grant interface {
+	// Valid reports whether a delivery may begin now.
+	Valid() bool
+}
+
+// newOwners returns those that leases decide, or an instance that is alone.
+func (r *Relay) newOwners(c Config) (owners, error) {
+	var names []string
+	for _, s := range c.Catalog.Shares() {
+		names = append(names, s.String())
+	}
+	if c.Leases == nil {
+		return &alone{shares: append(names, lease.Queue), work: r.work, store: c.Store, log: c.Log, over: r.over, now: r.now}, nil
+	}
+	return lease.New(lease.Config{
+		Store: c.Leases.Store, Instance: c.Leases.Instance, Revision: c.Leases.Revision, Shares: names, Term: c.Leases.Term,
+		Work: func(ctx context.Context, l *lease.Lease) []Write { return r.work(ctx, l.Share(), l) },
+		Note: r.note, Beat: c.Leases.Beat, StopBudget: r.tuning.StopBudget, Log: c.Log.Named("lease"), Registerer: c.Registerer,
+	})
+}
+
+// alone owns everything, always: for a relay that has no other beside it.
+type alone struct {
+	shares []string
+	work   func(ctx context.Context, share string, g grant) []Write
+	store  Store
+	log    *zap.Logger
+	over   func() (context.Context, context.CancelFunc) // bounds the last writes
+	now    func() time.Time
+
+	mu    sync.Mutex
+	since time.Time // zero: not running
+}
+
+var errWorkEnded = errors.New("its work ended before it was told to")
+
+// Run implements owners. It fails when a share's work ends by itself.
+func (a *alone) Run(ctx context.Context) error {
+	a.run(a.now())
+	defer a.run(time.Time{})
+	g, ctx := errgroup.WithContext(ctx)
+	for _, share := range a.shares {
+		g.Go(func() error {
+			last := a.work(ctx, share, always{})
+			if ctx.Err() == nil {
+				return fmt.Errorf("relay %s: %w", share, errWorkEnded)
+			}
+			if len(last) == 0 {
+				return nil
+			}
+			c, cancel := a.over()
+			defer cancel()
+			if _, err := a.store.Commit(c, last); err != nil {
+				a.log.Warn("tidy up after a share", zap.String("share", share), zap.Error(err))
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func (a *alone) run(since time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.since = since
+}
+
+// Ready implements owners.
+func (a *alone) Ready() bool { return false } // its listeners tell
+
+// Owns implements owners.
+func (a *alone) Owns(string) bool { return true }
+
+// Holders implements owners.
+func (a *alone) Holders() []lease.Holder { return nil }
+
+// always is the grant of an instance that is alone.
+type always struct{}
+
+func (always) Valid() bool { return true }

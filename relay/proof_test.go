@@ -1,0 +1,50 @@
+package relay
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// TestProofIsDue: a listener owes a proof from its beginning, and then an interval after
+// the last; one that is closed owes none, unless pages cannot be read in its place.
+func TestProofIsDue(t *testing.T) {
+	const every = 20 * time.Second
+	start := time.Unix(1_000, 0)
+	after := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	failed := errors.New("failed")
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		past func(s *listenerState)
+		want time.Duration // 100 s after the start
+	}{
+		"never begun, its outbox taken up": {func(*listenerState) {}, 100 * time.Second},
+		"begun, and never proven":          {func(s *listenerState) { s.began(after(30)) }, 70 * time.Second},
+		"proven":                           {func(s *listenerState) { s.began(start); s.proven(after(84), after(85)) }, 0},
+		"proven long ago":                  {func(s *listenerState) { s.began(start); s.proven(after(19), after(20)) }, 60 * time.Second},
+		"proven before it was begun anew":  {func(s *listenerState) { s.proven(after(20), after(20)); s.began(after(90)) }, 10 * time.Second},
+		"closed, while pages are read":     {func(s *listenerState) { s.began(start); s.closed() }, 0},
+		"closed, and pages fail":           {func(s *listenerState) { s.closed(); s.paged(after(40), failed); s.paged(after(50), failed) }, 60 * time.Second},
+		"closed, and pages fail no more":   {func(s *listenerState) { s.closed(); s.paged(after(40), failed); s.paged(after(50), nil) }, 0},
+		"closed, and pages fail again after that": {func(s *listenerState) {
+			s.closed()
+			s.paged(after(40), failed)
+			s.paged(after(50), nil)
+			s.paged(after(99), failed)
+		}, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &outboxHealth{metrics: newMetrics(nil, catalog), name: "accOutbox"}
+			s := &listenerState{health: h, name: listenerStrays, since: start}
+			c.past(s)
+			if got := s.dueLocked(after(100), every); got != c.want {
+				t.Errorf("due for %v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/contracts"
+)
+
+// onePage is a Store that has one page of a lane.
+type onePage struct {
+	Store
+	page []Doc
+}
+
+func (s *onePage) Page(context.Context, Scan) ([]Doc, error) { return s.page, nil }
+
+// testReader is a reader whose pages hold as many documents as it is given.
+func testReader(t *testing.T, page ...Doc) *reader {
+	t.Helper()
+	r, _ := newTestRelay(t)
+	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
+	o.store, o.tuning.PageSize = &onePage{page: page}, len(page)
+	f := o.feeds[0]
+	return &reader{outbox: o, feed: f, scan: o.laneScan(f), window: 10, log: o.log, begun: func() {}}
+}
+
+// docOf is a record's document, of that age when it was read.
+func docOf(version int64, age time.Duration) Doc {
+	return Doc{
+		ID: fmt.Sprint("v", version), CreatedAt: at(60_000).Add(-age), ReadTime: at(60_000),
+		Fields: func() map[string]any { return map[string]any{contracts.FieldAggregateVersion: version} },
+	}
+}
+
+func versionsOf(entries []*entry) (versions []int64) {
+	for _, e := range entries {
+		versions = append(versions, e.rec.AggregateVersion)
+	}
+	return versions
+}
+
+// What may still appear before a fresh record must not be passed: pages end in
+// front of it, also where it fills the last of them.
+func TestPagesEndBeforeWhatIsFresh(t *testing.T) {
+	r := testReader(t, docOf(1, 10*time.Second), docOf(2, 9*time.Second), docOf(3, freshness/2))
+	b, carry, next, err := r.readPage(t.Context(), Position{}, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{1, 2}, versionsOf(b.entries)); diff != "" || len(carry) > 0 {
+		t.Errorf("carries %v; -want +got:\n%s", carry, diff)
+	}
+	if !next.Zero() {
+		t.Errorf("pages go on after %v, want the listener to", next)
+	}
+}
+
+// The records of one commit come in any order of their versions: those that the
+// edge of a page cuts off are waited for.
+func TestAPagesEdgeCutsNoCommit(t *testing.T) {
+	r := testReader(t, docOf(1, 10*time.Second), docOf(3, 9*time.Second), docOf(4, 9*time.Second))
+	b, carry, next, err := r.readPage(t.Context(), Position{}, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{1}, versionsOf(b.entries)); diff != "" || next != docOf(4, 9*time.Second).position() {
+		t.Errorf("pages go on after %v; -want +got:\n%s", next, diff)
+	}
+	r.outbox.store = &onePage{page: []Doc{docOf(2, 9*time.Second)}}
+	if b, _, _, err = r.readPage(t.Context(), next, carry, 0); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{2, 3, 4}, versionsOf(b.entries)); diff != "" {
+		t.Errorf("the rest of the commit (-want +got):\n%s", diff)
+	}
+}
+
+// A listener tells of fresh records, which are taken: but the cursor, where the
+// next listener may start, stays before them.
+func TestTheCursorStaysBeforeWhatIsFresh(t *testing.T) {
+	r := testReader(t)
+	docs := []Doc{docOf(1, 10*time.Second), docOf(2, freshness/2), docOf(3, 0)}
+	b := r.decode(docs, 0)
+	if diff := cmp.Diff([]int64{1, 2, 3}, versionsOf(b.entries)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if want := docs[0].position(); b.cursor != want {
+		t.Errorf("the cursor goes to %v, want %v", b.cursor, want)
+	}
+}
+
+// While a record is looked up and decoded, another may leave memory that the
+// reader passes as known: so its feed says first how far it reaches.
+func TestAFeedReachesWhatIsBeingDecoded(t *testing.T) {
+	r := testReader(t)
+	docs := []Doc{docOf(2, 9*time.Second), docOf(1, 10*time.Second)}
+	reached := true
+	for i := range docs {
+		p, fields := docs[i].position(), docs[i].Fields
+		docs[i].Fields = func() map[string]any {
+			r.outbox.ledger.mu.Lock()
+			defer r.outbox.ledger.mu.Unlock()
+			reached = reached && r.feed.reach.covers(p)
+			return fields()
+		}
+	}
+	b := r.decode(docs, 0)
+	if !reached {
+		t.Error("a record was decoded out of the feed's reach")
+	}
+	if diff := cmp.Diff([]int64{1, 2}, versionsOf(b.entries)); diff != "" {
+		t.Errorf("in the order of their versions; -want +got:\n%s", diff)
+	}
+}
+
+// A whole lane may come as strays: they are taken in the order of their versions,
+// as a lane begins with what it has.
+func TestStraysAreTakenInOrder(t *testing.T) {
+	o := testReader(t).outbox
+	if n := o.takeStrays([]Doc{docOf(3, 0), docOf(1, 0), docOf(2, 0)}); n != 3 {
+		t.Fatalf("%d are taken, want 3", n)
+	}
+	var taken []int64 // broken as they are, they go to the dead-letter queue at once
+	for _, s := range o.settlers {
+		for _, st := range s.queue {
+			taken = append(taken, st.entry.rec.AggregateVersion)
+		}
+	}
+	if diff := cmp.Diff([]int64{1, 2, 3}, taken); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

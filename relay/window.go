@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// anchorCheck is how often a reader looks whether its listener stands where it
+// should.
+const anchorCheck = time.Second
+
+// listen takes what a listener tells, until pages have to go on: because the
+// feed was rewound, or its window stays full and hides what comes, or the
+// window should start elsewhere.
+func (r *reader) listen(ctx context.Context) error {
+	cursor, generation := r.feed.start()
+	atCursor := Position{At: cursor.At}
+	limit := r.feed.windowLimit(r.window)
+	anchor := r.anchor(limit, atCursor, atCursor)
+	scan := r.scan
+	scan.After, scan.Limit = anchor, limit
+	l := r.outbox.startListener(ctx, scan, r.log)
+	defer l.stop()
+	check := time.NewTicker(anchorCheck)
+	defer check.Stop()
+	var carry []Doc // a commit's records that the window's edge cut through
+	doubt := 0      // how often what the stream tells is still to be completed
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-check.C:
+			if l.full() || r.anchor(limit, atCursor, anchor) != anchor || r.tooMuch(l) {
+				r.unread(carry)
+				return nil
+			}
+			if r.anchor(limit, atCursor, atCursor).Zero() {
+				r.fallBehind(false)
+			}
+		case <-r.feed.rewound:
+			if _, now := r.feed.start(); now != generation {
+				return nil
+			}
+		case <-l.ready:
+			docs, full, opened := l.take()
+			docs = append(carry, docs...)
+			carry = nil
+			if opened {
+				doubt = doubts
+			}
+			if doubt > 0 && !full {
+				var err error
+				if docs, doubt, err = r.whole(ctx, docs, doubt); err != nil {
+					r.unread(docs)
+					if errors.Is(err, errBacklog) {
+						return nil
+					}
+					return err
+				}
+			}
+			if full {
+				var err error
+				if docs, carry, err = r.complete(ctx, docs); err != nil {
+					return err
+				}
+			}
+			b := r.decode(docs, generation)
+			if len(b.entries) > 0 {
+				r.outbox.flows(r.feed.lane)
+			}
+			ok, err := r.take(ctx, b, generation)
+			if err != nil || !ok {
+				r.unread(append(docs, carry...))
+				return err
+			}
+			if !full && !r.feed.setLive(generation) {
+				return nil
+			}
+		}
+	}
+}
+
+// complete splits what a full window told into complete commits and the rest,
+// which the window's edge may have cut through. When that is all there is, it
+// reads the commit to its end.
+func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Doc, err error) {
+	slices.SortFunc(docs, byPosition)
+	complete, carry = cutLastGroup(docs)
+	if len(complete) > 0 || len(carry) == 0 {
+		return complete, carry, nil
+	}
+	at := carry[0].CreatedAt
+	for after := (Position{At: at}); ; {
+		if err := r.feed.waitRoom(ctx); err != nil {
+			return nil, nil, err
+		}
+		page, full, err := r.page(ctx, after)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range page {
+			if !d.CreatedAt.Equal(at) {
+				return complete, nil, nil
+			}
+			complete = append(complete, d)
+		}
+		if !full {
+			return complete, nil, nil
+		}
+		after = page[len(page)-1].position()
+	}
+}
+
+func byPosition(a, b Doc) int {
+	switch {
+	case a.position().before(b.position()):
+		return -1
+	case b.position().before(a.position()):
+		return 1
+	}
+	return 0
+}
+
+// unread sends the feed back to documents before its cursor that the listener
+// told of and that were not taken: neither pages nor the next listener would
+// tell of them again.
+func (r *reader) unread(docs []Doc) {
+	cursor, _ := r.feed.start()
+	for _, d := range docs {
+		if c, _ := r.outbox.ledger.consider(d); c != considerKnown && !isCanary(d) && !cursor.before(d.position()) {
+			r.feed.rewind(d.position())
+		}
+	}
+}
+
+// tooMuch reports whether the documents in the listener's window take up more
+// than their lane's memory, and a smaller window would hold fewer.
+func (r *reader) tooMuch(l *listener) bool {
+	n := l.shown()
+	return r.feed.portion.fills(n, r.feed.memory.limit) && r.feed.windowLimit(r.window) < n
+}
+
+// anchor says where the listener's window should start, if it starts at now: at
+// the head of the lane; or at the cursor, while records that are under way or
+// behind gates would fill the window. The sweep then covers what is appended
+// with an older createdAt. It goes to the head once a fifth of the window would
+// hold all of them, as each change lets the server read the window again; and
+// leaves it at three quarters, as a listener is dear to open.
+func (r *reader) anchor(window int, cursor, now Position) Position {
+	most := window / 5
+	if now.Zero() {
+		most = window * 3 / 4
+	}
+	if r.feed.clog() <= most {
+		return Position{}
+	}
+	return cursor
+}
