@@ -42,11 +42,11 @@ image: ## make the container image as an OCI archive in dist, with its SBOM; IMA
 
 .PHONY: test
 test: ## run the tests; nothing needs to be installed
-	go test -shuffle=on -timeout 20m $(TEST_ARGS) $(PKGS)
+	go test -shuffle=on -timeout 75m $(TEST_ARGS) $(PKGS)
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector
-	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 20m $(TEST_ARGS) $(PKGS)
+	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m $(TEST_ARGS) $(PKGS)
 
 # The tests that the race detector makes too slow for CI, or that are smaller there:
 # see deploy/local/thorough.
@@ -54,7 +54,7 @@ SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoi
 
 .PHONY: test-thorough
 test-thorough: ## run the tests that are left out under the race detector and are worth the time in CI
-	go test -shuffle=on -count=1 -timeout 10m -run '$(SLOW)' $(TEST_ARGS) ./relay ./dlq ./dlq/console ./cmd/outbox-relay ./cmd/outbox-relay/cost
+	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./relay ./dlq ./dlq/console ./cmd/outbox-relay ./cmd/outbox-relay/cost
 
 .PHONY: test-console
 test-console: axe ## run the console's tests, with axe-core; needs Chromium and Node
@@ -72,7 +72,7 @@ axe: $(AXE)/node_modules/.package-lock.json ## install axe-core, for the console
 test-emulators: ## run the conformance and end-to-end tests on Google's emulators
 	@$(MAKE) -s auth-emulator >&2 || true # without it, the tests on it are skipped
 	go run ./deploy/local/google/cmd/google-emulators -- \
-		sh -c "go test -count=1 -timeout 20m -run 'Google|E2E' $(TEST_ARGS) $(PKGS) && go test -count=1 -run '/[gG]oogle' $(TEST_ARGS) ./ier/pubsub ./dlq/admin ./claims/firebase"
+		sh -c "go test -count=1 -timeout 75m -run 'Google|E2E' $(TEST_ARGS) $(PKGS) && go test -count=1 -run '/[gG]oogle' $(TEST_ARGS) ./ier/pubsub ./dlq/admin ./claims/firebase"
 
 .PHONY: auth-emulator
 auth-emulator: $(FIREBASE)/node_modules/.package-lock.json ## install Google's Auth emulator

@@ -2,7 +2,7 @@
 // whether it kept its promise.
 //
 //	relay-chaos                   100 faults on the embedded cloud
-//	relay-chaos -short            20 faults, about 90 s
+//	relay-chaos -short            10 faults, about 45 s
 //	relay-chaos -cloud google     on Google's emulators (Cloud SDK, Java 17)
 //	relay-chaos -seed 7           the faults, records and decisions of an earlier run
 //	relay-chaos -relay PATH       another build of the relay, such as one that is broken on purpose

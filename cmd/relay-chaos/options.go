@@ -28,7 +28,7 @@ type options struct {
 // How much a run does unless it is told.
 const (
 	longFaults  = 100
-	shortFaults = 20 // which take about 90 s
+	shortFaults = 10 // which take about 45 s
 )
 
 func parseOptions(args []string, usage io.Writer) (options, error) {
@@ -43,7 +43,7 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	flags.IntVar(&opts.rate, "rate", 40, "records appended a second")
 	flags.StringVar(&opts.relay, "relay", "", "a built outbox-relay; without it one is built")
 	flags.StringVar(&opts.only, "only", "", "faults to draw from, separated by commas; without it all of them")
-	flags.BoolVar(&opts.short, "short", false, "a run of about 90 s")
+	flags.BoolVar(&opts.short, "short", false, "a run of about 45 s")
 	flags.BoolVar(&opts.keepLogs, "v", false, "keep the relays' logs; those of a run that failed are kept anyway")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
