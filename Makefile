@@ -72,7 +72,7 @@ axe: $(AXE)/node_modules/.package-lock.json ## install axe-core, for the console
 test-emulators: ## run the conformance and end-to-end tests on Google's emulators
 	@$(MAKE) -s auth-emulator >&2 || true # without it, the tests on it are skipped
 	go run ./deploy/local/google/cmd/google-emulators -- \
-		sh -c "go test -count=1 -timeout 75m -run 'Google|E2E' $(TEST_ARGS) $(PKGS) && go test -count=1 -run '/[gG]oogle' $(TEST_ARGS) ./ier/pubsub ./dlq/admin ./claims/firebase"
+		sh -c "go test -count=1 -timeout 75m -run 'Google|E2E' $(TEST_ARGS) $(PKGS); first=\$$?; go test -count=1 -timeout 75m -run '/[gG]oogle' $(TEST_ARGS) ./ier/pubsub ./dlq/admin ./claims/firebase && exit \$$first"
 
 .PHONY: auth-emulator
 auth-emulator: $(FIREBASE)/node_modules/.package-lock.json ## install Google's Auth emulator

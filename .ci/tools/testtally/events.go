@@ -17,6 +17,7 @@ type event struct {
 	Test       string // empty: the package
 	Output     string
 	Elapsed    float64 // seconds
+	Key, Value string  // of attr
 }
 
 // events reads go test -json to its end. A line that is not JSON, such as an

@@ -57,6 +57,83 @@ func TestShow(t *testing.T) {
 	}
 }
 
+const browser = `{"Action":"run","Package":"p","Test":"TestPage"}
+{"Action":"attr","Package":"p","Test":"TestPage/narrow","Key":"needs","Value":"browser"}
+{"Action":"output","Package":"p","Test":"TestPage/narrow","Output":"    no such button\n"}
+{"Action":"fail","Package":"p","Test":"TestPage/narrow"}
+{"Action":"fail","Package":"p","Test":"TestPage"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+{"Action":"fail","Package":"p"}
+`
+
+const browserAgain = `{"Action":"run","Package":"p","Test":"TestPage"}
+{"Action":"pass","Package":"p","Test":"TestPage/narrow"}
+{"Action":"pass","Package":"p","Test":"TestPage"}
+{"Action":"pass","Package":"p"}
+`
+
+func TestWhoMayRunOnceMore(t *testing.T) {
+	const race = `{"Action":"output","Package":"p","Test":"TestPage","Output":"WARNING: DATA RACE\n"}` + "\n"
+	const panicked = `{"Action":"output","Package":"p","Test":"TestPage","Output":"panic: no\n"}` + "\n"
+	tests := []struct {
+		name, run, where, want, wantErr string
+	}{
+		{"in a browser", browser, inBrowser, "p TestPage\n", ""},
+		{"on Google's emulators", browser, onGoogle, "p TestPage\n", ""},
+		{"any test on Google's emulators", mixed, onGoogle, "p TestBad\n", ""},
+		{"what needs no browser", mixed, inBrowser, "", "TestBad of p failed, and needs no browser"},
+		{"one of each", browser + mixed, inBrowser, "", "TestBad of p failed, and needs no browser"},
+		{"a data race", race + browser, onGoogle, "", "TestPage of p failed with a data race"},
+		{"a panic", panicked + browser, onGoogle, "", "the tests of p ended before all had run"},
+		{"what never ended", browser + died, onGoogle, "", "the tests of p ended before all had run"},
+		{"what does not build", unbuilt, onGoogle, "", "q failed without a test to blame"},
+		{"a green run", google, onGoogle, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "run.json")
+			if err := os.WriteFile(file, []byte(tt.run), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			err := listAgain(file, tt.where, &out)
+			if tt.wantErr == "" && err != nil || tt.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tt.wantErr)) {
+				t.Errorf("error %v, want %q", err, tt.wantErr)
+			}
+			if got := out.String(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestFlakyOnesHavePassed(t *testing.T) {
+	tests := []struct {
+		name, again, want string
+	}{
+		{"it passed", browserAgain, "flaky: TestPage of p; it passed alone. Its first failure:\n        no such button\n2 passed, 0 failed, 0 skipped\n"},
+		{"it failed again", browser, "FAIL\tp\t0.1s\n0 passed, 2 failed, 0 skipped\n"},
+		{"it never ran", "", "FAIL\tp\t0.1s\n0 passed, 2 failed, 0 skipped\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range map[string]string{"run.json": browser, "run.again.json": tt.again} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			if err := closeRuns([]string{filepath.Join(dir, "run.json")}, 0, &out); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.String(); got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestClosingLines(t *testing.T) {
 	tests := []struct {
 		name string

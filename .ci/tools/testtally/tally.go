@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -20,20 +21,25 @@ const (
 type tally map[name]outcome
 
 // add counts a run, and prints the line with which go test closes each package
-// that has tests in it.
-func (t tally) add(r io.Reader, out io.Writer) error {
+// that has tests in it. The flaky ones of it have passed.
+func (t tally) add(r io.Reader, flaky []name, out io.Writer) error {
 	blamed := map[string]bool{} // packages with a failed test
 	for e, err := range events(r) {
 		if err != nil {
 			return err
 		}
-		if closesPackage(e) {
+		excused := isFlaky(e, flaky)
+		if closesPackage(e) && !excused {
 			if _, err := io.WriteString(out, e.Output); err != nil {
 				return err
 			}
 		}
 		n := name{e.Package, e.Test}
 		switch {
+		case e.Action == "fail" && excused:
+			if e.Test != "" {
+				t.raise(n, passed)
+			}
 		case e.Action == "fail" && (e.Test != "" || !blamed[e.Package]):
 			blamed[e.Package] = true
 			t.raise(n, failed)
@@ -45,6 +51,18 @@ func (t tally) add(r io.Reader, out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// isFlaky tells whether an event is of a flaky test, or of the failure of a package
+// that has one: had it failed for another reason too, there were no second try.
+func isFlaky(e event, flaky []name) bool {
+	test, _, _ := strings.Cut(e.Test, "/")
+	return slices.ContainsFunc(flaky, func(n name) bool {
+		if test != "" {
+			return n == name{e.Package, test}
+		}
+		return n.pkg == e.Package && (e.Action == "fail" || strings.HasPrefix(e.Output, "FAIL\t"))
+	})
 }
 
 func (t tally) raise(n name, to outcome) { t[n] = max(t[n], to) }

@@ -27,9 +27,11 @@ type Browser struct {
 	skipped atomic.Int64
 }
 
-// Need skips a test where no Chromium is installed.
+// Need skips a test where no Chromium is installed. It marks the test as one that CI
+// gives a second try.
 func (b *Browser) Need(t testing.TB) {
 	t.Helper()
+	t.Attr("needs", "browser")
 	b.once.Do(b.start)
 	if b.err != nil {
 		t.Fatalf("start Chromium: %v", b.err)

@@ -107,7 +107,7 @@ func (p *Page) Until(what, expression string) {
 // state is what a page that waits in vain shows: where it stands, what has the
 // focus, and its text.
 func (p *Page) state() string {
-	ctx, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 	defer cancel()
 	state, err := chromedp.Run(ctx, chromedp.Evaluate[string](
 		"[location.href, document.activeElement?.outerHTML.slice(0, 300), document.body?.innerText.slice(0, 3000)].join('\\n')"))
