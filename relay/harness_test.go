@@ -242,7 +242,7 @@ func (f *fixture) start(s setting) *running {
 		case err == nil && f.wantEnd != "", err != nil && f.wantEnd == "", err != nil && !strings.Contains(err.Error(), f.wantEnd):
 			f.t.Errorf("relay ended with %v, want %q", err, f.wantEnd)
 		}
-		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		targets.Close(closing)
 	})

@@ -27,7 +27,7 @@ func (f *fixture) withSiblings() {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		alerts.Close(ctx)
 	})

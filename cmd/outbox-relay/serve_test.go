@@ -21,7 +21,10 @@ import (
 
 // serveArgs run the service on a free port, with a topic in place of the handler
 // of claims; its address is in its log.
-var serveArgs = []string{"serve", "--host", "127.0.0.1", "--port", "0", "--ensure-topics", "--stand-in", "CLAIMS_HANDLER=ier-claims-handler"}
+var serveArgs = []string{
+	"serve", "--host", "127.0.0.1", "--port", "0", "--ensure-topics", "--stand-in", "CLAIMS_HANDLER=ier-claims-handler",
+	"--stop-budget", "1m", // more than a machine stands still
+}
 
 const servingAddr = `"message":"serving","addr":"([^"]+)"`
 

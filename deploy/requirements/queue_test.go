@@ -178,7 +178,7 @@ func runSiblings(t *testing.T, queue *dlq.Queue, asked *recorder) {
 		}
 	}()
 	want := []string{contracts.CollectionErrorLog, contracts.CollectionFrozen, contracts.CollectionReplays}
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	for {
 		looked := asked.filtered()

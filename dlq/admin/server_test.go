@@ -58,7 +58,7 @@ func TestOversizedBodyOverTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(conn, "POST %s/dlq/x/replay HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer dev-operator\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n", admin.Prefix)

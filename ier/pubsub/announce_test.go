@@ -3,7 +3,6 @@ package pubsub
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -21,7 +20,7 @@ func (c *cloud) publisher(t *testing.T, topic string, s Settings) *Publisher {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := p.Close(ctx); err != nil {
 			t.Errorf("close publisher: %v", err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -19,7 +18,7 @@ func (c *cloud) ordered(t *testing.T, topic string, s Settings) *OrderedPublishe
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := p.Close(ctx); err != nil {
 			t.Errorf("close ordered publisher: %v", err)

@@ -242,7 +242,7 @@ func (c *cloud) target(t testing.TB, topic string, s Settings) *Target {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := target.Close(ctx); err != nil {
 			t.Errorf("close target: %v", err)

@@ -72,7 +72,7 @@ func testScans(t *testing.T, client *firestore.Client) {
 // watch expects a listener's first snapshot to hold what a page does.
 func watch(t *testing.T, store *relayfirestore.Store, scan relay.Scan, want []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	stream, err := store.Watch(ctx, scan)
 	if err != nil {
@@ -158,7 +158,7 @@ func testOddShards(t *testing.T, client *firestore.Client) {
 		relay.ScanShardBelow: {nil, false, math.NaN(), -7},
 		relay.ScanShardAbove: {shards, 2.25, "0", time.Unix(5, 0), []byte("k"), []any{}, map[string]any{}},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		stream, err := store.Watch(ctx, relay.Scan{Outbox: "box", Kind: kind, Shards: shards, Limit: len(values)})
 		if err != nil {

@@ -73,7 +73,7 @@ func (w *town) signal(t *testing.T, account, eventID string, version int64) {
 // eventually polls until ok, for what comes over a socket.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

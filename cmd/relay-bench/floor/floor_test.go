@@ -86,7 +86,7 @@ func TestFloorPublishesAndMarksEveryRecord(t *testing.T) {
 
 func awaitDelivered(t *testing.T, client *firestore.Client, outbox string, n int, ended <-chan error) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		docs, err := client.Collection(outbox).Where(contracts.FieldStatus, "==", string(contracts.Delivered)).Documents(t.Context()).GetAll()
 		if err != nil {

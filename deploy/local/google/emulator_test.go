@@ -95,7 +95,7 @@ func fake(t *testing.T, role string) program {
 		name:    "fake",
 		command: func(host, port string) []string { return child(t, role, net.JoinHostPort(host, port)) },
 		probe: overGRPC(func(ctx context.Context, conn *grpc.ClientConn) error {
-			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+			ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 			defer cancel()
 			_, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 			return err

@@ -107,7 +107,7 @@ func newLifeline(t *testing.T) lifeline {
 // alive returns once a process has reported. The connection ends with it.
 func (l lifeline) alive(t *testing.T) net.Conn {
 	t.Helper()
-	l.Listener.(*net.TCPListener).SetDeadline(time.Now().Add(30 * time.Second))
+	l.Listener.(*net.TCPListener).SetDeadline(time.Now().Add(2 * time.Minute))
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatalf("no process reported: %v", err)
@@ -119,7 +119,7 @@ func (l lifeline) alive(t *testing.T) net.Conn {
 // dead returns once the process at the other end is gone.
 func dead(t *testing.T, conn net.Conn) {
 	t.Helper()
-	conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	if _, err := conn.Read(make([]byte, 1)); err == nil || isTimeout(err) {
 		t.Fatalf("the process lives on: read: %v", err)
 	}

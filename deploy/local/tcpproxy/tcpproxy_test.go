@@ -76,7 +76,7 @@ func ask(conn net.Conn, within time.Duration) error {
 }
 
 const (
-	soon   = 10 * time.Second
+	soon   = 2 * time.Minute
 	inVain = 200 * time.Millisecond
 )
 
