@@ -92,7 +92,11 @@ func (k *Keeper) takeTogether(ctx context.Context, leases []leaseDoc) error {
 		return err
 	}
 	for _, d := range leases {
-		k.log.Info("lease taken", zap.String("share", d.share), zap.String("from", d.owner), zap.Duration("age", d.age()))
+		from := d.owner // whose lease had run out
+		if _, mine := k.nonces.mine(d.nonce); mine {
+			from = "" // taken before, by a commit whose answer was lost
+		}
+		k.log.Info("lease taken", zap.String("share", d.share), zap.String("from", from), zap.Duration("age", d.age()))
 		k.begin(d.share, at, sent)
 	}
 	return nil

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -21,10 +24,16 @@ func TestLostAnswers(t *testing.T) {
 	})
 	t.Run("taking", func(t *testing.T) {
 		bubble(t, func(t *testing.T, w *world) {
-			a := w.start("A")
+			core, logs := observer.New(zap.InfoLevel)
+			a := w.start("A", func(_ *node, c *Config) { c.Log = zap.New(core) })
 			w.until("A is registered", a.keeper.Ready)
 			a.client.with(func(f *faults) { f.lose = 1 })
 			w.until("A owns all", func() bool { return w.shared(a) })
+			for _, entry := range logs.FilterMessage("lease taken").All() {
+				if from := entry.ContextMap()["from"]; from != "" {
+					t.Errorf("taken from %v, whose lease would have run out, want from nobody", from)
+				}
+			}
 			if took := time.Since(w.nodes[0].keeper.epoch); took > w.term/3 {
 				t.Errorf("took %v, want it recognised long before the term is over", took)
 			}
