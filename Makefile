@@ -23,6 +23,7 @@ BENCH_ARGS ?=
 CHAOS_ARGS ?=
 FUZZTIME ?= 10s
 LETTERS ?= 100000
+BULK ?= 1000
 LOCAL_ARGS ?=
 TEST_ARGS ?=
 PKGS ?= ./...
@@ -50,7 +51,7 @@ test-race: ## run the tests under the race detector
 
 # The tests that the race detector makes too slow for CI, or that are smaller there:
 # see deploy/local/thorough.
-SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkSurvives
+SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives
 
 .PHONY: test-thorough
 test-thorough: ## run the tests that are left out under the race detector and are worth the time in CI
@@ -73,6 +74,10 @@ test-emulators: ## run the conformance and end-to-end tests on Google's emulator
 	@$(MAKE) -s auth-emulator >&2 || true # without it, the tests on it are skipped
 	go run ./deploy/local/google/cmd/google-emulators -- \
 		sh -c "go test -count=1 -timeout 75m -run 'Google|E2E' $(TEST_ARGS) $(PKGS); first=\$$?; go test -count=1 -timeout 75m -run '/[gG]oogle' $(TEST_ARGS) ./ier/pubsub ./dlq/admin ./claims/firebase && exit \$$first"
+
+.PHONY: bulk
+bulk: ## replay 1,000 dead letters while the service is killed; BULK=5000 for more
+	OUTBOX_RELAY_BULK=$(BULK) go test -count=1 -timeout 30m -run 'BulkSurvivesItsRunner|BulkReplaySurvivesKills' $(TEST_ARGS) ./dlq ./cmd/outbox-relay
 
 .PHONY: auth-emulator
 auth-emulator: $(FIREBASE)/node_modules/.package-lock.json ## install Google's Auth emulator

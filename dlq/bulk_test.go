@@ -201,7 +201,7 @@ func TestBulkReplaysWhatWasPinned(t *testing.T) {
 func TestBulkSurvivesItsRunner(t *testing.T) {
 	f := setup(t)
 	f.patience = 3 * time.Minute // it is a lot of work for a busy machine
-	size := thorough.Size(1000, 300)
+	size := thorough.Bulk(t)
 	pinned := f.reviewable(size)
 	var outside []*dlq.Item
 	for k := range 20 {

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -218,7 +216,7 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 	c.env[envLeaseTerm] = killTerm
 	service := c.serve()
 	const outside = 20
-	size := bulkSize(t)
+	size := thorough.Bulk(t)
 	pinned := int64(size)
 	// Counting a thousand documents keeps an emulator from its work.
 	await := func(what string, ok func() bool) {
@@ -229,7 +227,7 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 	var records, others []appendable
 	c.broker.refuseAll()
 	for n := range pinned {
-		records = append(records, c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("bulk-%d", n%250)), 1+n/250))
+		records = append(records, c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("bulk-%d", n%50)), 1+n/50))
 	}
 	for n := range outside {
 		r := c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("other-%d", n)), 1)
@@ -301,24 +299,6 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 	distinct, messages := arrived()
 	t.Logf("bulk replay of %d through two kills: %d delivered, %d failed, %d passed over; %d messages for %d dead letters",
 		pinned, bulk.Delivered, bulk.Failed, bulk.Skipped, messages, distinct)
-}
-
-// bulkSize is how many dead letters are replayed. Google's Firestore emulator
-// takes minutes for a thousand, so there it is less, unless OUTBOX_RELAY_BULK
-// says otherwise.
-func bulkSize(t *testing.T) int {
-	t.Helper()
-	switch text := os.Getenv("OUTBOX_RELAY_BULK"); {
-	case text != "":
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	case os.Getenv(googleFirestore) != "":
-		return 200
-	}
-	return 1000
 }
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }

@@ -5,6 +5,7 @@ package thorough
 
 import (
 	"os"
+	"strconv"
 	"testing"
 
 	"outboxrelay/deploy/local/google"
@@ -30,11 +31,17 @@ func NotOnGoogle(t testing.TB) {
 	}
 }
 
-// Size is how large a test makes what it works on: all, or fewer where it is said to
-// take long.
-func Size(all, underRaceDetector int) int {
-	if underRace && os.Getenv(Variable) == "" {
-		return underRaceDetector
+// Bulk is how many dead letters a test of bulk replays makes: 200, or what
+// OUTBOX_RELAY_BULK says, as make bulk does.
+func Bulk(t testing.TB) int {
+	t.Helper()
+	text := os.Getenv("OUTBOX_RELAY_BULK")
+	if text == "" {
+		return 200
 	}
-	return all
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("OUTBOX_RELAY_BULK is %q, want a number of dead letters", text)
+	}
+	return n
 }
