@@ -51,6 +51,7 @@ type run struct {
 	tests   map[name]bool // whether it failed
 	raced   map[name]bool
 	browser map[name]bool
+	long    map[name]bool   // left out as they take long; by their whole name
 	failed  map[string]bool // packages
 	died    map[string]bool // packages whose binary ended by a panic, or was killed
 	output  map[name][]string
@@ -58,7 +59,7 @@ type run struct {
 
 func readRun(r io.Reader) (*run, error) {
 	run := &run{
-		tests: map[name]bool{}, raced: map[name]bool{}, browser: map[name]bool{},
+		tests: map[name]bool{}, raced: map[name]bool{}, browser: map[name]bool{}, long: map[name]bool{},
 		failed: map[string]bool{}, died: map[string]bool{}, output: map[name][]string{},
 	}
 	begun := map[name]bool{}
@@ -86,6 +87,8 @@ func (r *run) take(e event) {
 	switch {
 	case e.Action == "attr" && e.Key == "needs" && e.Value == inBrowser:
 		r.browser[n] = true
+	case e.Action == "attr" && e.Key == "needs" && e.Value == "time":
+		r.long[name{e.Package, e.Test}] = true
 	case e.Action == "output":
 		if test != "" {
 			r.output[n] = append(r.output[n], e.Output)

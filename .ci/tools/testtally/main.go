@@ -8,7 +8,9 @@
 //
 // -also-failed adds what failed besides tests, such as a linter. What the second
 // tries of run.json printed is looked for in run.again.json: a test that passed
-// there has passed, and is printed as flaky with its first failure.
+// there has passed, and is printed as flaky with its first failure. A test that
+// every run left out because it takes long, which it says by the attribute "needs"
+// of its log, has failed, unless a run is missing.
 // A test that several runs hold is counted once: failed before passed before
 // skipped. So one that a first run skips for want of a server, and that a second
 // run passes, has passed.
@@ -21,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 )
 
@@ -66,16 +69,21 @@ func listAgain(file, where string, out io.Writer) error {
 // closeRuns prints the closing lines of the runs that files hold. A file that
 // is not there is a run that never began.
 func closeRuns(files []string, alsoFailed int, out io.Writer) error {
-	counts := tally{}
+	counts, long, complete := tally{}, map[name]bool{}, true
 	var excused []string
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
+			complete = false
 			continue
 		}
 		var once []firstFailure
 		if err == nil {
 			once, err = failedOnce(name, text)
+		}
+		var read *run
+		if err == nil {
+			read, err = readRun(bytes.NewReader(text))
 		}
 		if err == nil {
 			err = counts.add(bytes.NewReader(text), names(once), out)
@@ -83,6 +91,7 @@ func closeRuns(files []string, alsoFailed int, out io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
+		maps.Copy(long, read.long)
 		for _, f := range once {
 			excused = append(excused, fmt.Sprintf("flaky: %s of %s; it passed alone. Its first failure:\n%s", f.test, f.pkg, f.printed))
 		}
@@ -90,6 +99,18 @@ func closeRuns(files []string, alsoFailed int, out io.Writer) error {
 	for _, text := range excused {
 		fmt.Fprint(out, text)
 	}
-	_, err := fmt.Fprintln(out, counts.closing(alsoFailed))
-	return err
+	var left []name
+	if complete {
+		left = counts.leftOut(long)
+	}
+	for _, n := range left {
+		fmt.Fprintf(out, "left out of every run, as it takes long: %s of %s\n", n.test, n.pkg)
+	}
+	if _, err := fmt.Fprintln(out, counts.closing(alsoFailed+len(left))); err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%d tests are left out of every run", len(left))
+	}
+	return nil
 }

@@ -107,6 +107,44 @@ func TestWhoMayRunOnceMore(t *testing.T) {
 	}
 }
 
+func TestLeftOutOfEveryRun(t *testing.T) {
+	const long = `{"Action":"attr","Package":"p","Test":"TestLong","Key":"needs","Value":"time"}
+{"Action":"skip","Package":"p","Test":"TestLong"}
+`
+	const ran = `{"Action":"pass","Package":"p","Test":"TestLong"}` + "\n"
+	tests := []struct {
+		name          string
+		first, second string // "": that run is missing
+		want          string
+		wantErr       bool
+	}{
+		{"by both", long, long, "left out of every run, as it takes long: TestLong of p\n0 passed, 1 failed, 1 skipped\n", true},
+		{"by one", long, ran, "1 passed, 0 failed, 0 skipped\n", false},
+		{"a run is missing", long, "", "0 passed, 0 failed, 1 skipped\n", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			files := []string{filepath.Join(dir, "first.json"), filepath.Join(dir, "second.json")}
+			for n, text := range []string{tt.first, tt.second} {
+				if text == "" {
+					continue
+				}
+				if err := os.WriteFile(files[n], []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			if err := closeRuns(files, 0, &out); (err != nil) != tt.wantErr {
+				t.Errorf("error %v, want one: %v", err, tt.wantErr)
+			}
+			if got := out.String(); got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestFlakyOnesHavePassed(t *testing.T) {
 	tests := []struct {
 		name, again, want string

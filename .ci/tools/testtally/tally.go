@@ -20,6 +20,19 @@ const (
 // because it did not build or its binary died, counts as a failed test.
 type tally map[name]outcome
 
+// leftOut lists the tests that were skipped by every run since they
+// take long, which each run took to be another's matter. long are those that were.
+func (t tally) leftOut(long map[name]bool) []name {
+	var out []name
+	for n := range long {
+		if t[n] == skipped {
+			out = append(out, n)
+		}
+	}
+	slices.SortFunc(out, func(a, b name) int { return strings.Compare(a.pkg+" "+a.test, b.pkg+" "+b.test) })
+	return out
+}
+
 // add counts a run, and prints the line with which go test closes each package
 // that has tests in it. The flaky ones of it have passed.
 func (t tally) add(r io.Reader, flaky []name, out io.Writer) error {

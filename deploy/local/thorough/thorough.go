@@ -15,18 +15,21 @@ import (
 const Variable = "OUTBOX_RELAY_THOROUGH"
 
 // NotUnderRace skips a test under the race detector: what it shows has another
-// test that runs there.
+// test that runs there. CI fails if no other run of it runs this one.
 func NotUnderRace(t testing.TB) {
 	t.Helper()
 	if underRace && os.Getenv(Variable) == "" {
+		t.Attr("needs", "time")
 		t.Skipf("it takes long under the race detector: %s is unset", Variable)
 	}
 }
 
-// NotOnGoogle skips a test on Google's emulators.
+// NotOnGoogle skips a test on Google's emulators. CI fails if no other run of it
+// runs this one.
 func NotOnGoogle(t testing.TB) {
 	t.Helper()
 	if (os.Getenv(google.FirestoreVar) != "" || os.Getenv(google.PubSubVar) != "") && os.Getenv(Variable) == "" {
+		t.Attr("needs", "time")
 		t.Skipf("it takes long on Google's emulators: %s is unset", Variable)
 	}
 }
