@@ -7,7 +7,8 @@ type Kind int
 
 // The kinds of failure, by what follows from them.
 const (
-	// Attributable failures count as an attempt of the record.
+	// Attributable failures count as an attempt of the record, as long as they are
+	// not the rule across aggregates.
 	Attributable Kind = iota
 	// Permanent failures can never succeed: the record is dead-lettered now.
 	Permanent
@@ -35,7 +36,10 @@ type Failure struct {
 	// exhausted; "" leaves it at AttemptsExhausted. A permanent failure stays
 	// PermanentFailure.
 	Reason Reason
-	Err    error
+	// Own says of an attributable failure that it is the record's alone, however
+	// many fail so: the target answered, and spoke of what the record holds.
+	Own bool
+	Err error
 }
 
 func (f *Failure) Error() string {
@@ -55,6 +59,16 @@ func (f *Failure) FailureCode() string { return f.Code }
 
 // FailureReason makes Failure answer ReasonOf.
 func (f *Failure) FailureReason() Reason { return f.Reason }
+
+// FailureOwn makes Failure answer OwnOf.
+func (f *Failure) FailureOwn() bool { return f.Own || f.Kind == Permanent }
+
+// OwnOf asks err whether it is the record's alone. One that does not know may be
+// the target's.
+func OwnOf(err error) bool {
+	var o interface{ FailureOwn() bool }
+	return errors.As(err, &o) && o.FailureOwn()
+}
 
 // KindOf asks err for its kind by behaviour. An error that does not know is
 // Attributable.

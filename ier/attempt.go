@@ -60,7 +60,7 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 	r.record(run, l, parcels, start, errs)
 	// Last, so that a subscriber that is told of a change finds all results of
 	// this call sampled already.
-	done(outage(ctx, errs))
+	done(verdict(ctx, run[l.jobs[0]].Record, start, errs))
 }
 
 // call is target.Deliver, made safe against a target that breaks its contract.
@@ -104,20 +104,37 @@ func allBlocked(n int) []result {
 	return results
 }
 
-// outage is what a call says of its target: nil when the target answered,
-// whatever it said of the records; errCut when we gave up on it ourselves.
-func outage(ctx context.Context, errs []error) error {
+// verdict is what a call says of its target: nil when the target answered,
+// errCut when we gave up on it ourselves, a *suspect when it failed. What is a
+// record's own failure is an answer.
+func verdict(ctx context.Context, first *contracts.Record, began time.Time, errs []error) error {
+	answered := false
+	var failure error
 	for _, err := range errs {
-		if err == nil || errors.Is(err, ErrBehind) || contracts.KindOf(err) != contracts.Outage {
-			continue
+		switch {
+		case errors.Is(err, ErrBehind):
+		case err == nil, contracts.OwnOf(err):
+			answered = true
+		case contracts.KindOf(err) == contracts.Outage:
+			if ctx.Err() != nil {
+				return errCut
+			}
+			return &suspect{at: began, aggregate: suspectOf(first), outage: true, error: err}
+		default:
+			failure = err
 		}
-		if ctx.Err() != nil {
-			return errCut
-		}
-		return err
 	}
-	return nil
+	if failure == nil || answered {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return errCut
+	}
+	return &suspect{at: began, aggregate: suspectOf(first), error: failure}
 }
+
+// suspectOf names the aggregate of a call.
+func suspectOf(r *contracts.Record) string { return r.Outbox + "\x00" + r.AggregateID }
 
 // record fills in the leg's results and reports each attempt. Parcels that
 // were behind were not attempted and are not reported.

@@ -23,6 +23,15 @@ type BreakerStatus struct {
 // errCut marks a call that our own stop ended: it says nothing of the target.
 var errCut = errors.New("cut by our own stop")
 
+// suspect is a call that failed. An outage says so of the target; what counts for
+// the record says something of the target only if it is the rule, see suspects.
+type suspect struct {
+	at        time.Time // when it began
+	aggregate string
+	outage    bool
+	error
+}
+
 // breaker guards one target. gobreaker decides; breaker adds what gobreaker
 // does not keep: failures in a row across windows, since when and why it is
 // open, and a way to tell others outside of any lock.
@@ -39,6 +48,9 @@ type breaker struct {
 	since       time.Time
 	reason      string // code of the last outage
 	consecutive int    // outages in a row, of the breaker's current state
+	suspects    suspects
+	outFrom     time.Time // when calls began to fail, of the outage that is or of the last
+	outTo       time.Time // when it was over; zero while it is not
 	probeAt     time.Time
 	state       gobreaker.State
 	probing     bool // the half-open state's one call is under way
@@ -65,7 +77,7 @@ func newBreaker(target string, cfg Config, m *metrics, c *changes) *breaker {
 }
 
 // allow asks for one call. When it is granted, done must be called with what
-// came of it: nil when the target answered, errCut, or the outage.
+// came of it: nil when the target answered, errCut, or a *suspect.
 func (b *breaker) allow() (done func(error), ok bool) {
 	report, err := b.gate.Allow()
 	b.changes.flush()
@@ -73,11 +85,11 @@ func (b *breaker) allow() (done func(error), ok bool) {
 		return nil, false
 	}
 	probe := b.beginProbe()
-	return func(outage error) {
+	return func(failure error) {
 		if probe {
 			b.endProbe()
 		}
-		report(outage)
+		report(failure)
 		b.changes.flush()
 	}, true
 }
@@ -101,15 +113,30 @@ func (b *breaker) endProbe() {
 // count is gobreaker's IsSuccessful. gobreaker asks it once for each result
 // that counts in the current state, which makes it the place to count outages
 // in a row: gobreaker's own count forgets them when its window rolls on.
-func (b *breaker) count(outage error) bool {
+//
+// A failure that counts for the record is none of the target as long as it is not
+// the rule; but a probe has to succeed, or the first record that fails for itself
+// would end an outage.
+func (b *breaker) count(failure error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if outage == nil {
+	var s *suspect
+	if !errors.As(failure, &s) {
 		b.consecutive = 0
+		b.suspects.answered(b.now())
 		return true
 	}
-	b.consecutive++
-	b.reason = contracts.CodeOf(outage)
+	rule := b.suspects.failed(s.at, s.aggregate, b.cfg)
+	switch {
+	case s.outage:
+		b.consecutive++
+	case b.state != gobreaker.StateClosed:
+	case rule:
+		b.consecutive = max(b.consecutive+1, b.cfg.Consecutive)
+	default:
+		return true
+	}
+	b.reason = contracts.CodeOf(s.error)
 	return false
 }
 
@@ -137,6 +164,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	switch {
 	case from == gobreaker.StateClosed:
 		b.since = b.now()
+		b.outFrom, b.outTo = b.suspects.since, time.Time{}
 		b.metrics.breakerTrips.WithLabelValues(b.target).Inc()
 		b.log.Warn("breaker opened: target is out",
 			zap.String("code", b.reason), zap.Int("consecutiveFailures", b.consecutive))
@@ -144,6 +172,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	case to == gobreaker.StateClosed:
 		out := b.now().Sub(b.since)
 		b.since, b.reason = b.now(), ""
+		b.outTo = b.since
 		b.log.Info("breaker closed: target answers again", zap.Duration("out", out))
 		b.changes.add(b.target, false)
 	}
@@ -152,6 +181,14 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 // open reports whether the breaker is not closed. Asking may move an open
 // breaker to half-open, never out of or into closed.
 func (b *breaker) open() bool { return b.gate.State() != gobreaker.StateClosed }
+
+// outage returns when the calls began to fail of the outage that is, or of the
+// last, and when it ended; see Router.Outage.
+func (b *breaker) outage() (from, to time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.outFrom, b.outTo
+}
 
 func (b *breaker) nextProbe() time.Time {
 	state := b.gate.State()

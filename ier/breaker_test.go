@@ -19,6 +19,7 @@ var (
 	errOut          = fails(contracts.Outage, "Unavailable")
 	errPermanent    = fails(contracts.Permanent, "InvalidArgument")
 	errAttributable = fails(contracts.Attributable, "Internal")
+	errOwn          = &contracts.Failure{Code: "UserNotFound", Own: true}
 )
 
 // switched is a target with a switch, and a count of the calls that reach it.
@@ -154,8 +155,8 @@ func TestProbeUnderWayHoldsOthersBack(t *testing.T) {
 }
 
 func TestAnyAnswerOfTheTargetClosesTheBreaker(t *testing.T) {
-	for _, err := range []error{errPermanent, errAttributable} {
-		t.Run(contracts.KindOf(err).String(), func(t *testing.T) {
+	for name, err := range map[string]error{"acknowledged": nil, "permanent": errPermanent, "own": errOwn} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				target := &switched{err: errOut}
 				r := setup(t, Config{Targets: map[string]Target{"A": target}})

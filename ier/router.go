@@ -120,6 +120,17 @@ func (r *Router) Open(target string) bool {
 	return b != nil && b.open()
 }
 
+// Outage is the time of target's outage, or of the last one it had: from its
+// first failed call, before its breaker opened, to when that closed; to is zero
+// while it has not. What failed then is not held against the records.
+func (r *Router) Outage(target string) (from, to time.Time) {
+	b := r.breakers[target]
+	if b == nil {
+		return time.Time{}, time.Time{}
+	}
+	return b.outage()
+}
+
 // NextProbe is when target's breaker lets a probe through; that may be in the
 // past. While a probe is under way it is when to look again. Zero when the
 // breaker is closed.

@@ -60,9 +60,10 @@ func classify(ctx context.Context, err error, try *attempt) error {
 	}
 	switch {
 	case auth.IsUserNotFound(err):
-		f.Kind, f.Code, f.Err = contracts.Attributable, claims.CodeUserNotFound, errors.New("no user has that uid")
+		f.Kind, f.Code, f.Own, f.Err = contracts.Attributable, claims.CodeUserNotFound, true, errors.New("no user has that uid")
 	case status >= http.StatusBadRequest:
 		f.Kind, f.Code = judge(status, message)
+		f.Own = f.Code == codeInvalidArgument
 	case status != 0: // it answered, and the SDK could not make sense of it
 		f.Kind, f.Code = contracts.Attributable, codeInternal
 	case ctx.Err() != nil:
@@ -72,7 +73,7 @@ func classify(ctx context.Context, err error, try *attempt) error {
 	case errorutils.IsUnavailable(err), errorutils.IsDeadlineExceeded(err), errorutils.IsUnknown(err): // the SDK's words for no connection
 		f.Kind, f.Code = contracts.Outage, codeUnavailable
 	default: // the SDK refused to make the call
-		f.Kind, f.Code = contracts.Attributable, codeInvalidArgument
+		f.Kind, f.Code, f.Own = contracts.Attributable, codeInvalidArgument, true
 	}
 	return &callError{Failure: f, after: retryAfter(header)}
 }
