@@ -1,13 +1,5 @@
 package lanes
 
-// Holds reports whether the aggregate has tasks in the lane.
-func (p *Pool) Holds(aggregate string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, ok := p.aggregates[aggregate]
-	return ok
-}
-
 // Active returns how many aggregates run or could: those that wait for a retry
 // do not count. It is cheap, unlike Stats.
 func (p *Pool) Active() int {

@@ -159,3 +159,39 @@ func TestIdleMaySubmit(t *testing.T) {
 		s.want(t, "0s a/1", "1s a/1", "1s a/2")
 	})
 }
+
+// Between a refusal and the note of what was left behind, the aggregate may run out
+// of tasks, be told idle, and have another task that knows nothing of the refusal.
+func TestIdleIsToldOfWhatWasLeftBehindLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var idle idles
+		s := newScript()
+		s.verdict = failFirst(10*time.Second, "", "a/1")
+		p := setup(t, Config{Handler: s.handle, Idle: idle.add})
+		p.Start(t.Context())
+		if !offer(t, p, "a/1", 0) {
+			t.Fatal("the first is refused")
+		}
+		synctest.Wait()
+		if offer(t, p, "a/2", 0) {
+			t.Fatal("the second is taken")
+		}
+		time.Sleep(time.Minute)
+		idle.want(t, "a")
+		s.takes = time.Second
+		if !offer(t, p, "a/3", 0) { // by somebody else
+			t.Fatal("the third is refused")
+		}
+		if !p.TellIdle(task("a/2")) {
+			t.Error("nobody will be told though the aggregate has a task")
+		}
+		if offer(t, p, "a/4", 9) {
+			t.Error("what comes after the one that was left behind is taken")
+		}
+		time.Sleep(time.Minute)
+		idle.want(t, "a", "a")
+		if p.TellIdle(task("a/2")) {
+			t.Error("idle is to be told of an aggregate without tasks")
+		}
+	})
+}

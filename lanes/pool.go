@@ -118,6 +118,21 @@ func (p *Pool) Offer(t *Task, behind int) (bool, error) {
 	return true, nil
 }
 
+// TellIdle has Config.Idle told once the aggregate of t, which an Offer refused,
+// has no tasks left; until then what comes after t is refused as well. It reports
+// false when it has none now: nobody will be told. Whoever leaves a refused task
+// behind asks for it once that is noted, as Idle may have been told before.
+func (p *Pool) TellIdle(t *Task) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.aggregates[t.Aggregate]
+	if a == nil {
+		return false
+	}
+	a.refuse(t)
+	return true
+}
+
 // admissible says why t cannot come in, if so.
 func (p *Pool) admissible(t *Task) error {
 	if p.closed {

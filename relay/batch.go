@@ -17,14 +17,7 @@ type batch struct {
 }
 
 // decode decodes what is new in docs, which are complete commits.
-func (r *reader) decode(docs []Doc, generation int) batch {
-	var end Position // of the last document
-	for _, d := range docs {
-		if p := d.position(); !isCanary(d) && end.before(p) {
-			end = p
-		}
-	}
-	r.feed.reading(end, generation)
+func (r *reader) decode(docs []Doc) batch {
 	b := batch{entries: make([]*entry, 0, len(docs))}
 	for _, d := range docs {
 		if isCanary(d) {

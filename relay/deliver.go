@@ -80,6 +80,10 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 	if verdict, ok := e.outbox.turn(e, ledger.standing(e.rec.AggregateID), r.now()); ok {
 		return nil, nil, verdict
 	}
+	if e.ahead && e.feed != nil && !e.feed.comesTo(e) {
+		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(aheadPause)})
+	}
+	e.ahead = false
 	if e.wait.After(r.now()) { // was retrying when it was read: its wait goes on
 		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
 	}
@@ -144,10 +148,11 @@ func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated [
 		e.rec.DeliveredTargets = append(e.rec.DeliveredTargets, t)
 		e.unsaved = true
 		if e.feed != nil {
-			e.feed.openHeld(t, e)
+			e.feed.gotThrough(t, e)
 		}
 	}
 	if len(e.missing()) == 0 {
+		r.forgive(e)
 		o.settle(e, &settlement{entry: e, kind: settleDelivered, at: r.now(), size: 256})
 		return lanes.Verdict{Action: lanes.Done}
 	}
@@ -161,10 +166,13 @@ func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated [
 		case f.Kind == contracts.Permanent:
 			permanent = true
 			counted = append(counted, f)
-		case f.Kind == contracts.Attributable:
+		case r.counts(f.Kind, f.Target):
 			counted = append(counted, f)
 		case r.router.Open(f.Target):
 			blocked = append(blocked, f.Target)
+			if f.Kind == contracts.Attributable && e.feed != nil {
+				e.feed.probesFail(f.Target, e)
+			}
 		case e.outages >= o.tuning.OutageTolerance:
 			// The target answers others: it is this record after all.
 			counted = append(counted, f)
@@ -177,7 +185,7 @@ func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated [
 		return r.failed(e, counted, permanent)
 	case outage != "":
 		e.outages++
-		return e.rest(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(backoff(outageRetry, e.outages, r.random())), On: outage})
+		return e.await(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(backoff(outageRetry, e.outages, r.random())), On: outage})
 	case len(blocked)+len(gated) > 0:
 		e.outages = 0
 		return r.park(e, blocked, gated, out.Behind)
@@ -195,6 +203,7 @@ var outageRetry = contracts.RetryPolicy{Initial: 200 * time.Millisecond, Max: 2 
 func (r *Relay) failed(e *entry, counted []ier.TargetFailure, permanent bool) lanes.Verdict {
 	o, rec := e.outbox, e.rec
 	e.outages = 0
+	r.forgive(e)
 	rec.Attempts++
 	for _, f := range counted {
 		e.blamed.note(f)
@@ -232,10 +241,11 @@ func (r *Relay) park(e *entry, blocked, gated, behind []string) lanes.Verdict {
 	if e.feed == nil {
 		return probe
 	}
+	r.forgive(e)
 	unsaved := e.unsaved || e.rec.Status == contracts.Retrying
 	switch e.feed.park(e, blocked, append(gated, behind...), unsaved) {
 	case parkHold:
-		return e.rest(probe)
+		return e.await(probe)
 	case parkAgain:
 		return lanes.Verdict{Action: lanes.Again}
 	case parkRest:
@@ -249,8 +259,8 @@ func (r *Relay) park(e *entry, blocked, gated, behind []string) lanes.Verdict {
 	return lanes.Verdict{Action: lanes.Drop}
 }
 
-// rereadPause is the wait of a record that the reader is about to read past
-// again: about the time of a page.
+// rereadPause is the wait of a record while an older one of its aggregate is
+// written and read again: about the time of both.
 const rereadPause = 20 * time.Millisecond
 
 // strayProbe is the wait of a stray record whose target is down: it stays in
@@ -261,6 +271,12 @@ const strayProbe = 2 * time.Second
 func (e *entry) saved(s contracts.Status) {
 	e.unsaved = false
 	e.rec.Status = s
+}
+
+// await is rest for a wait that costs the record nothing.
+func (e *entry) await(v lanes.Verdict) lanes.Verdict {
+	e.outbox.ledger.await(e)
+	return v
 }
 
 // rest takes the record out of its feed's room while it waits.

@@ -12,7 +12,7 @@ import (
 // worker at a time), or leaving. Fields below the line are the ledger's.
 type entry struct {
 	outbox *outbox
-	feed   *feed // nil for a stray: found outside the feeds, never deferred
+	feed   *feed // that brings it, and whose gates it heeds; nil where none would
 	doc    Doc
 	rec    *contracts.Record
 	route  *contracts.EventRoute
@@ -25,15 +25,18 @@ type entry struct {
 	readAt time.Time // when the relay first had it
 	trail  *trail    // of its trace; nil: it is not traced
 
-	outages int       // outage failures in a row that counted no attempt
-	unsaved bool      // deliveredTargets holds more than Firestore does
-	blamed  blame     // what its dead letter says if its attempts are used up
-	wait    time.Time // not to be delivered before; set for records that were retrying when read
+	outages  int       // outage failures in a row that counted no attempt
+	unsaved  bool      // deliveredTargets holds more than Firestore does
+	forgiven bool      // attempts are fewer than Firestore may have
+	blamed   blame     // what its dead letter says if its attempts are used up
+	stray    bool      // its feed did not bring it: it takes none of its room
+	ahead    bool      // older ones of its aggregate may not have been read yet
+	wait     time.Time // not to be delivered before; set for records that were retrying when read
 
 	// Guarded by the ledger.
 	stage      stage
-	generation int           // of its feed, when it was admitted
 	resting    bool          // waits for a retry
+	awaits     bool          // ... that costs no attempt: a target is out, or failed as if it were
 	left       chan struct{} // closed when a leaving record has left
 	updateTime time.Time     // of the document, as last read or written
 	writing    bool          // a settlement of it is on its way

@@ -22,12 +22,11 @@ type feed struct {
 	room     chan struct{} // a token when there may be room again
 
 	cursor     Position // every pending record up to here has been considered
-	reach      Position // ... or is being considered right now
-	live       bool     // a listener sees what comes: everything is within reach
+	live       bool     // a listener sees what comes
 	generation int      // counts the rewinds
 	rewound    chan struct{}
 	gates      map[string]*gate
-	reopened   map[string]bool // targets whose records are being read again
+	drains     chan struct{} // a token when there may be something to drain
 }
 
 // restingFactor bounds the records that wait for retries, as a multiple of a
@@ -38,17 +37,20 @@ func newFeed(l *ledger, lane contracts.Lane, capacity int, m *memory) *feed {
 	return &feed{
 		ledger: l, lane: lane, capacity: capacity, memory: m,
 		room: make(chan struct{}, 1), rewound: make(chan struct{}, 1), gates: make(map[string]*gate),
-		reopened: make(map[string]bool),
+		drains: make(chan struct{}, 1),
 	}
 }
 
 // waitRoom blocks until the feed may take one more record.
 func (f *feed) waitRoom(ctx context.Context) error {
-	for {
+	for waited := false; ; waited = true {
 		f.ledger.mu.Lock()
 		ok := f.running < f.capacity && f.running+f.resting < restingFactor*f.capacity && f.memory.room(f)
 		f.ledger.mu.Unlock()
 		if ok {
+			if waited {
+				signal(f.room) // for whoever waits too
+			}
 			return nil
 		}
 		select {
@@ -56,6 +58,14 @@ func (f *feed) waitRoom(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// roomLocked tells that there may be room again.
+func (f *feed) roomLocked() {
+	signal(f.room)
+	if len(f.gates) > 0 {
+		signal(f.drains)
 	}
 }
 
@@ -72,20 +82,6 @@ func (f *feed) start() (Position, int) {
 	f.ledger.mu.Lock()
 	defer f.ledger.mu.Unlock()
 	return f.cursor, f.generation
-}
-
-// reading announces that records up to p are about to be admitted: before it is
-// looked which of them are in memory, so that these stay there.
-func (f *feed) reading(p Position, generation int) bool {
-	f.ledger.mu.Lock()
-	defer f.ledger.mu.Unlock()
-	if f.generation != generation {
-		return false
-	}
-	if f.reach.before(p) {
-		f.reach = p
-	}
-	return true
 }
 
 // read records that everything up to p has been considered.
@@ -111,7 +107,6 @@ func (f *feed) setLive(generation int) bool {
 		return false
 	}
 	f.live = true
-	clear(f.reopened)
 	return true
 }
 
@@ -140,7 +135,6 @@ func (f *feed) admit(e *entry, generation int) admission {
 	if len(l.leaving[e.task.Aggregate]) > 0 {
 		return early
 	}
-	e.generation = generation
 	if len(e.faults) > 0 { // to be dead-lettered: nobody can hold it up
 		l.admitLocked(e)
 		return admitted
@@ -189,26 +183,17 @@ func (f *feed) splitLocked(e *entry) (open, gated []string) {
 	if f.ledger.overtakesLocked(e) {
 		return nil, e.missing()
 	}
-	if len(f.gates) == 0 && len(f.reopened) == 0 {
+	if len(f.gates) == 0 {
 		return e.missing(), nil
 	}
 	for _, t := range e.missing() {
-		g := f.gates[targetGate(t)]
-		switch {
-		case g != nil && g.holder != e && !g.yields(e), g == nil && f.reopened[t] && f.aheadLocked(e):
+		if g := f.gates[targetGate(t)]; g != nil && !g.passed(e) && !g.yields(e) {
 			gated = append(gated, t)
-		default:
+		} else {
 			open = append(open, t)
 		}
 	}
 	return open, gated
-}
-
-// aheadLocked reports whether e was read before the last rewind and the feed
-// has not come back to it: older records of its aggregate may still be on
-// their way, and it must not overtake them.
-func (f *feed) aheadLocked(e *entry) bool {
-	return !f.live && e.generation != f.generation && !f.cursor.covers(e.position())
 }
 
 // rewind sends the feed back so that it reads p again.
@@ -224,7 +209,6 @@ func (f *feed) rewindLocked(p Position) {
 	if p.before(f.cursor) {
 		f.cursor = p
 	}
-	f.reach = f.cursor
 	f.live = false
 	f.generation++
 	signal(f.rewound)

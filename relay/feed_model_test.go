@@ -25,6 +25,7 @@ func TestFeedModel(t *testing.T) {
 			"live":    m.goLive,
 			"deliver": m.deliver,
 			"commit":  m.commit,
+			"drain":   m.drain,
 			"break":   m.breakTarget,
 			"mend":    m.mendTarget,
 			"":        m.check,
@@ -125,9 +126,6 @@ func (m *feedModel) take(after Position, generation, n int) {
 		return
 	}
 	end := page[len(page)-1].doc.position()
-	if !m.feed.reading(end, generation) {
-		return
-	}
 	slices.SortStableFunc(page, func(a, b *modelDoc) int { return int(a.version - b.version) })
 	for _, d := range page {
 		doc := d.doc
@@ -160,6 +158,84 @@ func (m *feedModel) take(after Position, generation, n int) {
 	m.feed.read(end, generation)
 }
 
+// drain brings back a page of what was left behind a target's gate, with
+// deliveries and commits in between.
+func (m *feedModel) drain(t *rapid.T) {
+	g := m.feed.nextDrain()
+	if g == nil {
+		return
+	}
+	after, last, _ := m.feed.beginDrain(g)
+	limit := rapid.IntRange(1, 4).Draw(t, "drain")
+	var page []*modelDoc
+	end := endOfTime
+	for _, d := range m.stored {
+		begins := after.ID == "" && after.At.Equal(d.doc.CreatedAt)
+		if d.done || d.retrying || !begins && !after.before(d.doc.position()) {
+			continue
+		}
+		if len(page) >= limit && !page[len(page)-1].doc.CreatedAt.Equal(d.doc.CreatedAt) {
+			end = page[len(page)-1].doc.position()
+			break
+		}
+		page = append(page, d)
+	}
+	stale := make(map[*modelDoc]Doc)
+	saved := make(map[*modelDoc][]string)
+	for _, d := range page {
+		stale[d], saved[d] = d.doc, slices.Clone(d.delivered)
+	}
+	meanwhile := func() {
+		if m.finishing {
+			return
+		}
+		switch rapid.IntRange(0, 5).Draw(t, "meanwhile") {
+		case 0:
+			m.deliver(t)
+		case 1:
+			m.commit(t)
+		case 2:
+			m.read(t)
+		}
+	}
+	meanwhile()
+	slices.SortStableFunc(page, func(a, b *modelDoc) int { return int(a.version - b.version) })
+	for _, d := range page {
+		if last.before(d.doc.position()) {
+			continue
+		}
+		meanwhile()
+		switch c, _ := m.feed.ledger.consider(stale[d]); c {
+		case considerKnown:
+			if m.feed.passHeld(g, d.doc.ID) {
+				continue
+			}
+			m.feed.endDrain(g, after)
+			return
+		case considerWait:
+			m.feed.endDrain(g, after)
+			return
+		}
+		if m.feed.running >= m.feed.capacity { // the reader waits for room: here it comes again
+			m.feed.endDrain(g, after)
+			return
+		}
+		e := m.entry(d)
+		e.doc, e.rec.DeliveredTargets = stale[d], saved[d]
+		switch m.feed.admitBack(e, g) {
+		case early:
+			m.feed.endDrain(g, after)
+			return
+		case admitted:
+			q := append(m.lane[d.aggregate], e)
+			slices.SortStableFunc(q, func(a, b *entry) int { return int(a.rec.AggregateVersion - b.rec.AggregateVersion) })
+			m.lane[d.aggregate] = q
+		}
+	}
+	m.feed.endDrain(g, end)
+	t.Logf("drained %s from %v to %v, last %v, left %v", g.target, after, g.from, g.last, g.left)
+}
+
 // goLive reads everything that is left and listens.
 func (m *feedModel) goLive(*rapid.T) {
 	after, generation := m.feed.start()
@@ -188,7 +264,7 @@ func (m *feedModel) deliver(t *rapid.T) {
 		m.mendTarget(t) // a breaker closes while the records are under way
 	}
 	for i, e := range run {
-		t.Logf("deliver %s%d open %v gated %v live %v cursor %v gen %d/%d reopened %v", agg, e.rec.AggregateVersion, opens[i], gateds[i], m.feed.live, m.feed.cursor.At.UnixMilli(), e.generation, m.feed.generation, m.feed.reopened)
+		t.Logf("deliver %s%d open %v gated %v live %v cursor %v", agg, e.rec.AggregateVersion, opens[i], gateds[i], m.feed.live, m.feed.cursor.At.UnixMilli())
 		m.deliverTo(agg, e, opens[i], gateds[i])
 	}
 }
@@ -210,7 +286,7 @@ func (m *feedModel) deliverTo(agg string, e *entry, open, gated []string) {
 		m.received[key] = append(m.received[key], e.rec.AggregateVersion)
 		e.rec.DeliveredTargets = append(e.rec.DeliveredTargets, target)
 		e.unsaved = true
-		m.feed.openHeld(target, e)
+		m.feed.gotThrough(target, e)
 	}
 	if len(e.missing()) == 0 {
 		m.unqueue(agg, e)
@@ -292,6 +368,7 @@ func (m *feedModel) finish(t *rapid.T) {
 	}
 	for range 40 * (len(m.stored) + 1) {
 		m.goLive(t)
+		m.drain(t)
 		m.commit(t)
 		for agg := range m.lane {
 			for range len(m.lane[agg]) {
@@ -302,7 +379,7 @@ func (m *feedModel) finish(t *rapid.T) {
 	m.check(t)
 	for _, d := range m.stored {
 		if !d.done {
-			t.Logf("gates %v reopened %v cursor %v live %v running %d resting %d lane %v held %v", m.feed.gates, m.feed.reopened, m.feed.cursor, m.feed.live, m.feed.running, m.feed.resting, m.lane, m.feed.ledger.held)
+			t.Logf("gates %v cursor %v live %v running %d resting %d lane %v held %v", m.feed.gates, m.feed.cursor, m.feed.live, m.feed.running, m.feed.resting, m.lane, m.feed.ledger.held)
 			t.Fatalf("record %s of aggregate %s version %d was forgotten (delivered to %v of %v)", d.doc.ID, d.aggregate, d.version, d.delivered, d.targets)
 		}
 	}
@@ -319,6 +396,6 @@ func (m *feedModel) drainHead(t *rapid.T, agg string) {
 	}
 	e := q[0]
 	open, gated := m.feed.split(e)
-	t.Logf("drain %s%d open %v gated %v live %v cursor %v gen %d/%d reopened %v", agg, e.rec.AggregateVersion, open, gated, m.feed.live, m.feed.cursor.At.UnixMilli(), e.generation, m.feed.generation, m.feed.reopened)
+	t.Logf("drain %s%d open %v gated %v live %v cursor %v", agg, e.rec.AggregateVersion, open, gated, m.feed.live, m.feed.cursor.At.UnixMilli())
 	m.deliverTo(agg, e, open, gated)
 }

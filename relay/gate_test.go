@@ -22,15 +22,20 @@ func newGated(t *testing.T) *gated {
 	return &gated{t, newFeed(newLedger(), contracts.StandardLane, 10, newMemory(1<<30, 1))}
 }
 
-// take has the feed read a record, committed version seconds after the start.
-func (g *gated) take(version int64) *entry {
-	g.Helper()
+// record is one that was committed version seconds after the start.
+func (g *gated) record(version int64) *entry {
 	doc := docOf(version, 0)
 	doc.CreatedAt = at(1000 * version)
 	e := &entry{feed: g.feed, doc: doc, rec: &contracts.Record{AggregateVersion: version}, route: &contracts.EventRoute{Targets: []string{"A"}}}
 	e.task.Aggregate = "x"
+	return e
+}
+
+// take has the feed read a record.
+func (g *gated) take(version int64) *entry {
+	g.Helper()
+	e := g.record(version)
 	_, generation := g.feed.start()
-	g.feed.reading(e.position(), generation)
 	if got := g.feed.admit(e, generation); got != admitted {
 		g.Fatalf("version %d is not admitted: %v", version, got)
 	}
@@ -52,10 +57,35 @@ func (g *gated) wantParked(want parking, e *entry, blocked, gated []string, unsa
 	}
 }
 
-func (g *gated) wantAgainFrom(e *entry) {
+// bringBack has the gate of target A bring those versions back, the last of what
+// was left there among them.
+func (g *gated) bringBack(versions ...int64) []*entry {
 	g.Helper()
-	if cursor, _ := g.feed.start(); cursor.covers(e.position()) || !cursor.before(e.position()) {
-		g.Errorf("the feed reads on from %v, want it to read version %d again", cursor, e.rec.AggregateVersion)
+	gate := g.feed.nextDrain()
+	if gate == nil {
+		g.Fatal("nothing is to be brought back")
+	}
+	after, last, _ := g.feed.beginDrain(gate)
+	var brought []*entry
+	for _, version := range versions {
+		e := g.record(version)
+		if p := e.position(); !after.before(p) || last.before(p) {
+			g.Errorf("version %d is at %v, and brought back is what is after %v up to %v", version, p, after, last)
+		}
+		if got := g.feed.admitBack(e, gate); got != admitted {
+			g.Fatalf("version %d is not brought back: %v", version, got)
+		}
+		brought = append(brought, e)
+	}
+	g.feed.endDrain(gate, last)
+	return brought
+}
+
+// wantFree wants no gate before any record.
+func (g *gated) wantFree() {
+	g.Helper()
+	if len(g.feed.gates) > 0 {
+		g.Errorf("gates stand: %v", g.feed.gates)
 	}
 }
 
@@ -63,19 +93,18 @@ var targetA = []string{"A"}
 
 func TestAnOlderRecordBecomesTheProbe(t *testing.T) {
 	g := newGated(t)
-	older, younger := g.take(1), g.take(2)
+	older, younger, third := g.take(1), g.take(2), g.take(3)
 	g.wantParked(parkHold, younger, targetA, nil, false) // it met the target first
 	g.wantOpen(older, "A")
-	g.wantOpen(younger)
+	g.wantOpen(third)
 	g.wantParked(parkHold, older, targetA, nil, false)
-	g.wantParked(parkLeave, younger, nil, targetA, false)
-	g.feed.openHeld("A", younger)
-	g.wantOpen(older, "A")
+	g.wantParked(parkLeave, third, nil, targetA, false)
 	if n := g.feed.leftBehind(); n != 1 {
 		t.Errorf("%d records are left behind, want 1: the gate is shut", n)
 	}
-	g.feed.openHeld("A", older)
-	g.wantAgainFrom(younger)
+	g.feed.gotThrough("A", older)
+	g.bringBack(3)
+	g.wantFree()
 }
 
 func TestNoneOvertakesARecordThatIsLeaving(t *testing.T) {
@@ -84,14 +113,14 @@ func TestNoneOvertakesARecordThatIsLeaving(t *testing.T) {
 	probe.task.Aggregate = "y"
 	g.wantParked(parkHold, probe, targetA, nil, false)
 	g.wantParked(parkSave, older, nil, targetA, true)
-	g.feed.openHeld("A", probe) // what was left behind is not written yet
+	g.feed.gotThrough("A", probe) // what was left behind is not written yet
 	g.wantOpen(younger)
-	g.wantParked(parkRest, younger, nil, targetA, false)
+	g.wantParked(parkLeave, younger, nil, targetA, false)
 	g.feed.hasLeft(older, at(9000))
-	g.wantAgainFrom(older)
-	g.wantOpen(younger)
-	older = g.take(2)
-	g.wantOpen(older, "A")
+	for _, e := range g.bringBack(2, 3) {
+		g.wantOpen(e, "A")
+	}
+	g.wantFree()
 }
 
 func TestNoneOvertakesWhatLeftForNoGate(t *testing.T) {
@@ -102,9 +131,10 @@ func TestNoneOvertakesWhatLeftForNoGate(t *testing.T) {
 	}
 	g.wantOpen(oldest, "A")
 	g.wantOpen(younger)
+	g.wantParked(parkRest, younger, nil, targetA, false)
 	g.feed.hasLeft(older, at(9000))
-	g.wantAgainFrom(older)
 	g.wantOpen(younger)
+	g.bringBack(2)
 }
 
 func TestNoneOvertakesWhatAGateLeftBehind(t *testing.T) {
@@ -114,30 +144,82 @@ func TestNoneOvertakesWhatAGateLeftBehind(t *testing.T) {
 	g.wantParked(parkHold, probe, targetA, nil, false)
 	g.wantParked(parkLeave, older, nil, targetA, false)
 	g.wantParked(parkLeave, oldest, nil, targetA, false)
-	g.feed.openHeld("A", probe)
-	g.wantAgainFrom(oldest)
+	g.feed.gotThrough("A", probe)
 	g.wantOpen(younger)
 	g.wantParked(parkLeave, younger, nil, targetA, false)
-	for version := range int64(3) {
-		g.wantOpen(g.take(version+1), "A")
+	for _, e := range g.bringBack(1, 2, 3) {
+		g.wantOpen(e, "A")
 	}
 }
 
-// A record that the reader takes for known while it reads past it must not leave
-// at that moment.
-func TestARecordRestsWhileTheReaderIsAtIt(t *testing.T) {
+// A record that the reader takes for known may leave memory before the reader has
+// passed it: its gate knows of it.
+func TestWhatLeavesUnderTheReaderIsBroughtBack(t *testing.T) {
 	g := newGated(t)
-	probe, older, younger := g.take(1), g.take(2), g.take(3)
+	probe, other := g.take(1), g.take(2)
 	probe.task.Aggregate = "y"
 	g.wantParked(parkHold, probe, targetA, nil, false)
-	g.wantParked(parkLeave, older, nil, targetA, false)
-	g.feed.openHeld("A", probe)
 	_, generation := g.feed.start()
-	g.feed.reading(younger.position(), generation)
-	g.wantOpen(younger)
-	g.wantParked(parkRest, younger, nil, targetA, false)
-	g.feed.read(younger.position(), generation)
-	g.wantOpen(younger, "A")
+	if c, _ := g.feed.ledger.consider(other.doc); c != considerKnown {
+		t.Fatalf("it is considered %v, want it known", c)
+	}
+	g.wantParked(parkLeave, other, nil, targetA, false)
+	g.feed.read(other.position(), generation)
+	g.feed.gotThrough("A", probe)
+	g.bringBack(2)
+}
+
+// What is left behind while a page is brought back may have been on it already.
+func TestADrainComesBackToWhatWasLeftUnderIt(t *testing.T) {
+	g := newGated(t)
+	probe, other, late := g.take(1), g.take(2), g.take(3)
+	g.wantParked(parkHold, probe, targetA, nil, false)
+	g.wantParked(parkLeave, late, nil, targetA, false)
+	g.feed.gotThrough("A", probe)
+	gate := g.feed.nextDrain()
+	_, last, _ := g.feed.beginDrain(gate)
+	g.wantParked(parkLeave, other, nil, targetA, false)
+	g.feed.endDrain(gate, last)
+	g.bringBack(2, 3)
+	g.wantFree()
+}
+
+// The target that is out again keeps what was brought back in memory: nothing is
+// read twice, and a record with a pass is there to probe.
+func TestADrainEndsWithTheOutageThatComesBack(t *testing.T) {
+	g := newGated(t)
+	probe, first, second := g.take(1), g.take(2), g.take(3)
+	first.task.Aggregate, second.task.Aggregate = "y", "z"
+	g.wantParked(parkHold, probe, targetA, nil, false)
+	g.wantParked(parkLeave, first, nil, targetA, false)
+	g.wantParked(parkLeave, second, nil, targetA, false)
+	g.feed.gotThrough("A", probe)
+	gate := g.feed.nextDrain()
+	g.feed.beginDrain(gate)
+	first = g.record(2)
+	g.feed.admitBack(first, gate)
+	g.feed.endDrain(gate, first.position())
+	g.wantParked(parkHold, first, targetA, nil, false)
+	if g.feed.nextDrain() != nil {
+		t.Error("more is brought back while the target is out")
+	}
+	g.feed.ledger.remove(probe, at(9000))
+	g.feed.gotThrough("A", first)
+	g.bringBack(3)
+}
+
+// A probe that fails for itself may stand before others that would get through.
+func TestMoreProbesComeWhereOneFailsForItself(t *testing.T) {
+	g := newGated(t)
+	probe, other := g.take(1), g.take(2)
+	other.task.Aggregate = "y"
+	g.wantParked(parkHold, probe, targetA, nil, false)
+	g.wantParked(parkLeave, other, nil, targetA, false)
+	g.feed.probesFail("A", probe)
+	g.wantOpen(g.bringBack(2)[0], "A")
+	if g.feed.gates[targetGate("A")].draining {
+		t.Error("the gate is open")
+	}
 }
 
 // The probe that goes another way leaves the gate open behind it, or nobody would
@@ -148,8 +230,7 @@ func TestAProbeThatIsGoneOpensItsGate(t *testing.T) {
 	g.wantParked(parkHold, probe, targetA, nil, false)
 	g.wantParked(parkLeave, other, nil, targetA, false)
 	g.feed.ledger.remove(probe, at(9000))
-	g.wantAgainFrom(other)
-	g.wantOpen(g.take(2), "A")
+	g.wantOpen(g.bringBack(2)[0], "A")
 }
 
 // A record that leaves its lane without a freeze, as a hold that is given up does,
@@ -160,7 +241,7 @@ func TestWhatLeavesItsLaneIsReadAgain(t *testing.T) {
 	e.doc.CreatedAt = at(1000)
 	e.feed.read(Position{At: at(2000), ID: "later"}, 0)
 	e.outbox.leave(e)
-	if cursor, _ := e.feed.start(); cursor.covers(e.position()) || e.outbox.ledger.size() != 0 {
-		t.Errorf("the feed reads on from %v with %d records in memory, want it to read the record again", cursor, e.outbox.ledger.size())
+	if g := e.feed.nextDrain(); g == nil || !g.from.before(e.position()) || e.outbox.ledger.size() != 0 {
+		t.Errorf("the feed brings back %+v with %d records in memory, want it to bring back the record", g, e.outbox.ledger.size())
 	}
 }

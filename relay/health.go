@@ -145,10 +145,7 @@ func (o *outbox) waiting() map[string]int {
 			if g.target == "" {
 				continue
 			}
-			out[g.target] += g.count()
-			if g.holder != nil {
-				out[g.target]++
-			}
+			out[g.target] += g.count() + len(g.passes)
 		}
 	}
 	return out

@@ -138,12 +138,15 @@ func (l *ledger) admitLocked(e *entry) bool {
 	}
 	l.held[e.doc.ID] = e
 	e.updateTime = e.doc.UpdateTime
-	if e.feed != nil {
+	if e.takesRoom() {
 		e.feed.running++
 		e.feed.memory.take(e.feed, e.size)
 	}
 	return true
 }
+
+// takesRoom reports whether e counts for what its feed may have in memory.
+func (e *entry) takesRoom() bool { return e.feed != nil && !e.stray }
 
 // remove takes e out of memory. at is the server's time of the commit that
 // settled it; zero when nothing was written.
@@ -177,19 +180,19 @@ func (l *ledger) removeLocked(e *entry, at time.Time) {
 	if f == nil {
 		return
 	}
-	f.memory.give(f, e.size, e.resting)
-	if e.resting {
+	switch {
+	case !e.takesRoom():
+		e.resting = false
+	case e.resting:
+		f.memory.give(f, e.size, true)
 		e.resting = false
 		f.resting--
-	} else {
+	default:
+		f.memory.give(f, e.size, false)
 		f.running--
 	}
-	for key, g := range f.gates {
-		if g.holder == e { // nobody would probe for the others
-			f.openLocked(key)
-		}
-	}
-	signal(f.room)
+	f.goneLocked(e)
+	f.roomLocked()
 }
 
 // rest moves e between the records that wait for a retry and those that run.
@@ -197,15 +200,35 @@ func (l *ledger) removeLocked(e *entry, at time.Time) {
 func (l *ledger) rest(e *entry, resting bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	awaited := e.awaits
+	e.awaits = false
+	l.restLocked(e, resting)
+	if awaited && e.feed != nil {
+		e.feed.goesOnLocked(e)
+	}
+}
+
+// await is rest for one that waits until a target answers again.
+func (l *ledger) await(e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.awaits = true
+	l.restLocked(e, true)
+}
+
+func (l *ledger) restLocked(e *entry, resting bool) {
 	if e.feed == nil || e.resting == resting || l.held[e.doc.ID] != e {
 		return
 	}
 	e.resting = resting
+	if !e.takesRoom() {
+		return
+	}
 	e.feed.memory.rest(e.feed, e.size, resting)
 	if resting {
 		e.feed.running--
 		e.feed.resting++
-		signal(e.feed.room)
+		e.feed.roomLocked()
 	} else {
 		e.feed.running++
 		e.feed.resting--

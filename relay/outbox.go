@@ -77,6 +77,7 @@ func (o *outbox) run(ctx context.Context) error {
 			log: o.log.With(zap.String("lane", string(f.lane))),
 		}
 		g.Go(func() error { return r.run(ctx) })
+		g.Go(func() error { return r.drainLoop(ctx) })
 	}
 	for _, scan := range o.strayScans() {
 		g.Go(func() error { return o.watchStrays(ctx, scan) })
@@ -134,7 +135,7 @@ func (o *outbox) submit(e *entry) {
 	}
 	o.log.Debug("record taken", zap.String("record", e.rec.ID), zap.String("lane", string(e.lane)), zap.String("traceId", e.rec.TraceID))
 	pool := o.pools[e.lane]
-	if e.feed == nil {
+	if e.feed == nil || e.stray {
 		if err := pool.Submit(&e.task); err != nil {
 			e.trail.end(outcomeLeft)
 			o.ledger.remove(e, time.Time{}) // the relay stops; the record stays as it is
@@ -148,7 +149,7 @@ func (o *outbox) submit(e *entry) {
 	case !taken:
 		e.trail.end(outcomeLeft)
 		e.feed.leaveAggregate(e)
-		if !pool.Holds(e.task.Aggregate) { // it went idle before the gate was closed
+		if !pool.TellIdle(&e.task) { // it went idle before the gate was closed
 			o.idle(e.task.Aggregate)
 		}
 	}
@@ -194,45 +195,6 @@ func (o *outbox) settle(e *entry, st *settlement) {
 
 // sweepPage is the page size of scans by document ID.
 const sweepPage = 200
-
-// loadRetrying takes the records in backoff into memory before anything else
-// is read: they are older than what is pending of their aggregates. It tries
-// until it succeeded or ctx ends.
-func (o *outbox) loadRetrying(ctx context.Context) {
-	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
-	for {
-		scan := o.scan(ScanRetrying)
-		scan.Limit = sweepPage
-		err := o.pageByID(ctx, scan, func(d Doc) {
-			o.takeRetrying(d)
-		})
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		o.log.Warn("read records in backoff", zap.Error(err))
-		delay.sleep(ctx)
-	}
-}
-
-// longestWait is how long a record may say that it waits for its retry, whatever
-// the catalog's longest: that may have been longer when it was written.
-const longestWait = 10 * time.Minute
-
-// takeRetrying takes a record in backoff into memory, unless it is there.
-func (o *outbox) takeRetrying(d Doc) (taken bool) {
-	if c, _ := o.ledger.consider(d); c != considerTake {
-		return false
-	}
-	e := o.newEntry(d, nil)
-	e.wait = e.rec.NextAttemptAt
-	if most := o.now().Add(max(o.catalog.Retry.Max, longestWait)); e.wait.After(most) {
-		e.wait = most
-	}
-	if taken = o.ledger.admitStray(e); taken {
-		o.submit(e)
-	}
-	return taken
-}
 
 // pageByID hands every document of a scan to take, in the order of their IDs.
 func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error {

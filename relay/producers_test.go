@@ -95,3 +95,16 @@ func (f *fixture) retries(attempts int, wait time.Duration) {
 	f.catalog.Retry.MaxAttempts = attempts
 	f.catalog.Retry.Initial, f.catalog.Retry.Max = wait, wait
 }
+
+// dueNow has the records in backoff wait no longer.
+func (f *fixture) dueNow(records []*contracts.Record) {
+	f.t.Helper()
+	for i, fields := range f.documents(records) {
+		if fields["status"] != "retrying" {
+			continue
+		}
+		if _, err := f.db.Doc(records[i].Path()).Update(f.t.Context(), []firestore.Update{{Path: "nextAttemptAt", Value: time.Now().Add(-time.Minute)}}); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}

@@ -85,36 +85,12 @@ func TestAPagesEdgeCutsNoCommit(t *testing.T) {
 func TestTheCursorStaysBeforeWhatIsFresh(t *testing.T) {
 	r := testReader(t)
 	docs := []Doc{docOf(1, 10*time.Second), docOf(2, freshness/2), docOf(3, 0)}
-	b := r.decode(docs, 0)
+	b := r.decode(docs)
 	if diff := cmp.Diff([]int64{1, 2, 3}, versionsOf(b.entries)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if want := docs[0].position(); b.cursor != want {
 		t.Errorf("the cursor goes to %v, want %v", b.cursor, want)
-	}
-}
-
-// While a record is looked up and decoded, another may leave memory that the
-// reader passes as known: so its feed says first how far it reaches.
-func TestAFeedReachesWhatIsBeingDecoded(t *testing.T) {
-	r := testReader(t)
-	docs := []Doc{docOf(2, 9*time.Second), docOf(1, 10*time.Second)}
-	reached := true
-	for i := range docs {
-		p, fields := docs[i].position(), docs[i].Fields
-		docs[i].Fields = func() map[string]any {
-			r.outbox.ledger.mu.Lock()
-			defer r.outbox.ledger.mu.Unlock()
-			reached = reached && r.feed.reach.covers(p)
-			return fields()
-		}
-	}
-	b := r.decode(docs, 0)
-	if !reached {
-		t.Error("a record was decoded out of the feed's reach")
-	}
-	if diff := cmp.Diff([]int64{1, 2}, versionsOf(b.entries)); diff != "" {
-		t.Errorf("in the order of their versions; -want +got:\n%s", diff)
 	}
 }
 

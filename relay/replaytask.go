@@ -90,7 +90,7 @@ func (r *Relay) concludeReplay(ctx context.Context, p *replay, out ier.Outcome) 
 	p.round.Acked = append(p.round.Acked, out.Acked...)
 	p.round.Blocked = append(p.round.Blocked, out.Blocked...)
 	for _, f := range out.Failed {
-		if ctx.Err() != nil || f.Kind == contracts.Outage && !r.counts(p, f.Target) {
+		if ctx.Err() != nil || f.Kind == contracts.Outage && !r.provesItsOwn(p, f.Target) || f.Kind == contracts.Attributable && !r.counts(f.Kind, f.Target) {
 			p.round.Blocked = append(p.round.Blocked, f.Target)
 			continue
 		}
@@ -113,8 +113,8 @@ func (r *Relay) concludeReplay(ctx context.Context, p *replay, out ier.Outcome) 
 	return lanes.Verdict{Action: lanes.Drop}
 }
 
-// counts reports whether an outage failure is the record's own after all: its
+// provesItsOwn reports whether an outage failure is the record's own after all: its
 // target answers others, and it has failed there many times.
-func (r *Relay) counts(p *replay, target string) bool {
+func (r *Relay) provesItsOwn(p *replay, target string) bool {
 	return !r.router.Open(target) && r.replays.outage(p.item.ID) > r.tuning.OutageTolerance
 }

@@ -173,14 +173,8 @@ func (s *sweeper) retrying(ctx context.Context) error {
 	if err != nil || all == 0 {
 		return err
 	}
-	found := 0
-	scan.Limit = sweepPage
-	err = o.pageByID(ctx, scan, func(d Doc) {
-		if d.ReadTime.Sub(d.UpdateTime) >= o.tuning.SweepAge && o.takeRetrying(d) {
-			found++
-		}
-	})
-	if found > 0 {
+	entries, err := o.retrying(ctx, o.tuning.SweepAge)
+	if found := o.takeRetrying(entries); found > 0 {
 		o.metrics.swept.WithLabelValues(o.spec.Name, foundRetrying).Add(float64(found))
 		o.log.Warn("sweep found records in backoff that nobody waits for", zap.Int("records", found))
 	}
@@ -264,6 +258,12 @@ func (f *feed) overlooked(e *entry) bool {
 	if f.gates[aggregateGate(e.task.Aggregate)] != nil || f.ledger.standings[e.rec.AggregateID].shut() {
 		return false
 	}
-	open, _ := f.splitLocked(e)
+	open, gated := f.splitLocked(e)
+	for _, t := range gated {
+		if g := f.gates[targetGate(t)]; g != nil && !g.from.before(e.position()) {
+			g.leave(e) // it was brought back from there, and is gone all the same
+			f.probeLocked(g)
+		}
+	}
 	return len(open) > 0
 }

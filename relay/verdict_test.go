@@ -158,7 +158,7 @@ func TestARunWithholdsWhatItsOlderRecordsWaitFor(t *testing.T) {
 	older := testEntry(t, r, 0)
 	stray, rec := *older, *older.rec
 	stray.feed, stray.rec, stray.doc.ID, rec.ID = nil, &rec, "b", "b"
-	older.feed.gates[targetGate("FUNNEL")] = &gate{target: "FUNNEL", holder: &entry{task: lanes.Task{Aggregate: "another"}}}
+	older.feed.gates[targetGate("FUNNEL")] = newTargetGate("FUNNEL", Position{})
 	var withheld []string
 	for _, e := range []*entry{older, &stray} {
 		job, _, verdict := r.begin(t.Context(), &lanes.Task{Work: e}, &withheld)

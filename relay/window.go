@@ -66,7 +66,7 @@ func (r *reader) listen(ctx context.Context) error {
 					return err
 				}
 			}
-			b := r.decode(docs, generation)
+			b := r.decode(docs)
 			if len(b.entries) > 0 {
 				r.outbox.flows(r.feed.lane)
 			}

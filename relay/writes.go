@@ -30,8 +30,11 @@ func (st *settlement) writes() []Write {
 			w.Fields[contracts.FieldDeliveredAt] = st.at
 			w.Fields[contracts.FieldExpireAt] = st.at.Add(e.outbox.spec.Retention)
 			w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
-			if r.Attempts > 0 {
+			if r.Attempts > 0 || e.forgiven {
 				w.Fields[contracts.FieldNextAttemptAt] = nil
+			}
+			if e.forgiven {
+				w.Fields[contracts.FieldAttempts] = r.Attempts
 			}
 		}
 	case settleRetry:
@@ -52,7 +55,7 @@ func (st *settlement) writes() []Write {
 		}
 		if st.slim == 0 {
 			w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
-			if r.Attempts > 0 { // it may stand for a retry that was not written yet
+			if r.Attempts > 0 || e.forgiven { // it may stand for a retry that was not written yet
 				w.Fields[contracts.FieldAttempts] = r.Attempts
 				w.Fields[contracts.FieldLastError] = r.LastError
 				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
@@ -65,7 +68,7 @@ func (st *settlement) writes() []Write {
 			if len(r.DeliveredTargets) > 0 {
 				w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
 			}
-			if r.Attempts > 0 { // it may stand for a retry that was not written yet
+			if r.Attempts > 0 || e.forgiven { // it may stand for a retry that was not written yet
 				w.Fields[contracts.FieldAttempts] = r.Attempts
 				w.Fields[contracts.FieldLastError] = r.LastError
 				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)

@@ -1,0 +1,74 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"outboxrelay/contracts"
+	localpubsub "outboxrelay/deploy/local/pubsub"
+)
+
+// Codes that count for one record are an outage when they are the rule: nothing is
+// dead-lettered, no aggregate is frozen, and what they counted before that was
+// plain is taken back.
+func TestAnOutageOfAnyCodeBuriesNothing(t *testing.T) {
+	for _, code := range []codes.Code{codes.Internal, codes.Unknown, codes.Aborted} {
+		t.Run(code.String(), func(t *testing.T) {
+			f := setup(t, newCloud(t))
+			f.retries(3, 20*time.Millisecond)
+			f.withQueue(nil)
+			var all []*contracts.Record
+			for a := range 20 {
+				all = append(all,
+					f.record("wsOutbox", "TaskCompleted", fmt.Sprintf("a-%d", a), 1),
+					f.record("accOutbox", "RoleChanged", fmt.Sprintf("account-%d", a), 1))
+			}
+			mends := []func(){
+				f.breaks(localpubsub.Fault{Topic: f.catalog.Targets["FUNNEL"].Topic, Code: code}),
+				f.breaks(localpubsub.Fault{Topic: f.catalog.Targets["CLAIMS_HANDLER"].Topic, Code: code}),
+			}
+			var calls atomic.Int64
+			f.script(func(context.Context, string, *contracts.Record) error { calls.Add(1); return nil })
+			r := f.run()
+			r.alive()
+			f.append(all, 10)
+			f.eventually("both are out", func() bool { return f.breakerOpen(r, "FUNNEL") && f.breakerOpen(r, "CLAIMS_HANDLER") })
+			before := calls.Load()
+			f.eventually("probes fail", func() bool { return calls.Load() >= before+10 })
+			for _, mend := range mends {
+				mend()
+			}
+			if got := f.delivered(all); got != (judgement{}) {
+				t.Errorf("got %+v, want every record once", got)
+			}
+			if letters := f.deadLetters(); len(letters) > 0 {
+				t.Errorf("%d dead letters, want none", len(letters))
+			}
+			frozen, err := f.db.Collection(contracts.CollectionFrozen).Documents(t.Context()).GetAll()
+			if err != nil || len(frozen) > 0 {
+				t.Errorf("%d aggregates are frozen (%v), want none", len(frozen), err)
+			}
+			for _, fields := range f.documents(all) {
+				if n, _ := fields["attempts"].(int64); n > 0 {
+					t.Errorf("%v has %d attempts after the outage, want none", fields["aggregateId"], n)
+				}
+			}
+		})
+	}
+}
+
+// A target that fails one aggregate, or two, is not out: they are poison.
+func TestPoisonIsNoOutage(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.retries(3, 10*time.Millisecond)
+	poison := []*contracts.Record{f.record("wsOutbox", "TaskCompleted", "p-1", 1), f.record("wsOutbox", "TaskCompleted", "p-2", 1)}
+	f.breaks(localpubsub.Fault{Topic: f.catalog.Targets["FUNNEL"].Topic, Code: codes.Internal})
+	f.run()
+	f.append(poison, 2)
+	f.eventually("they are dead", func() bool { return len(f.deadLetters()) == len(poison) })
+}

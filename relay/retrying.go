@@ -1,0 +1,81 @@
+package relay
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// loadRetrying takes the records in backoff into memory before anything else is
+// read. It tries until it succeeded or ctx ends.
+func (o *outbox) loadRetrying(ctx context.Context) {
+	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
+	for {
+		entries, err := o.retrying(ctx, 0)
+		if err == nil {
+			o.takeRetrying(entries)
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		o.log.Warn("read records in backoff", zap.Error(err))
+		delay.sleep(ctx)
+	}
+}
+
+// retrying reads the records in backoff that are not in memory and have not been
+// written for that long.
+func (o *outbox) retrying(ctx context.Context, age time.Duration) ([]*entry, error) {
+	scan := o.scan(ScanRetrying)
+	scan.Limit = sweepPage
+	var entries []*entry
+	err := o.pageByID(ctx, scan, func(d Doc) {
+		if c, _ := o.ledger.consider(d); c == considerTake && d.ReadTime.Sub(d.UpdateTime) >= age {
+			entries = append(entries, o.newRetrying(d))
+		}
+	})
+	return entries, err
+}
+
+// longestWait is how long a record may say that it waits for its retry, whatever
+// the catalog's longest: that may have been longer when it was written.
+const longestWait = 10 * time.Minute
+
+// newRetrying decodes a record in backoff. Its feed does not bring it, and may not
+// have read the older ones of its aggregate yet.
+func (o *outbox) newRetrying(d Doc) *entry {
+	e := o.newEntry(d, nil)
+	e.feed, e.stray, e.ahead = o.feedFor(e.rec.Lane), true, true
+	e.wait = e.rec.NextAttemptAt
+	if most := o.now().Add(max(o.catalog.Retry.Max, longestWait)); e.wait.After(most) {
+		e.wait = most
+	}
+	return e
+}
+
+// takeRetrying takes records in backoff into memory, those of an aggregate in the
+// order of their versions, and returns how many were not there.
+func (o *outbox) takeRetrying(entries []*entry) (taken int) {
+	slices.SortStableFunc(entries, byVersion)
+	for _, e := range entries {
+		if c, _ := o.ledger.consider(e.doc); c == considerTake && o.ledger.admitStray(e) {
+			taken++
+			o.submit(e)
+		}
+	}
+	return taken
+}
+
+// comesTo reports whether the feed has read past e, so that the older ones of its
+// aggregate are in memory, or left behind gates.
+func (f *feed) comesTo(e *entry) bool {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	return f.live || f.cursor.covers(e.position())
+}
+
+// aheadPause is how often a record in backoff looks whether its feed has come to
+// it.
+const aheadPause = 100 * time.Millisecond
