@@ -34,6 +34,7 @@ type listener struct {
 	changed map[string]Doc
 	size    int
 	told    bool // a snapshot was there
+	shows   bool // a stream is open and has told its window
 	opened  bool // the first snapshot of a stream is in changed
 }
 
@@ -82,6 +83,19 @@ func (l *listener) shown() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size
+}
+
+// blind reports whether no stream tells of what comes, as one is still opening.
+func (l *listener) blind() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.shows
+}
+
+func (l *listener) show(shows bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shows = shows
 }
 
 // full reports whether the window is full now.
@@ -149,6 +163,7 @@ func (l *listener) read(ctx context.Context, bird *watchdog) (err error) {
 			err = fmt.Errorf("%w: %v", errPanic, p)
 		}
 	}()
+	defer l.show(false)
 	stream, err := l.store.Watch(ctx, l.scan)
 	if err != nil {
 		return err
@@ -183,7 +198,7 @@ func (l *listener) put(snap Snapshot, first bool, bird *watchdog) {
 	// The first snapshot counts even if it is empty: from it on the listener
 	// sees what comes.
 	wake := turned || len(l.changed) > 0 || !l.told
-	l.told = true
+	l.told, l.shows = true, true
 	l.opened = l.opened || first
 	l.mu.Unlock()
 	if wake {

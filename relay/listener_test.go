@@ -116,6 +116,30 @@ func TestListenerOutlivesAPanic(t *testing.T) {
 	}
 }
 
+// A stream may take long to open, or be long in telling its window: pages bring
+// what comes meanwhile.
+func TestALaneIsNotBlindWhileItsListenerOpens(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.wrapStore = func(store relay.Store) relay.Store {
+		return &storeFunc{Store: store, watch: func(ctx context.Context, s relay.Scan) (relay.Stream, error) {
+			if s.Outbox == "wsOutbox" && s.Kind == relay.ScanLane {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return store.Watch(ctx, s)
+		}}
+	}
+	f.tuning.SilenceBound = 2 * usualPatience // nobody gives up waiting for it
+	f.run()
+	for range 3 {
+		records := f.records("wsOutbox", 10, 3)
+		f.append(records, 5)
+		if got := f.delivered(records); got != (judgement{}) {
+			t.Errorf("got %+v, want every record once and in order", got)
+		}
+	}
+}
+
 func TestStartsWhileFirestoreIsDown(t *testing.T) {
 	f := setup(t, newCloud(t))
 	f.tuning.SilenceBound = time.Second

@@ -25,6 +25,8 @@ func (r *reader) listen(ctx context.Context) error {
 	defer l.stop()
 	check := time.NewTicker(anchorCheck)
 	defer check.Stop()
+	bridge := time.NewTimer(bridgeEvery)
+	defer bridge.Stop()
 	var carry []Doc // a commit's records that the window's edge cut through
 	doubt := 0      // how often what the stream tells is still to be completed
 	for {
@@ -39,6 +41,18 @@ func (r *reader) listen(ctx context.Context) error {
 			if r.anchor(limit, atCursor, atCursor).Zero() {
 				r.fallBehind(false)
 			}
+			if l.blind() {
+				bridge.Reset(0)
+			}
+		case <-bridge.C:
+			if !l.blind() {
+				continue
+			}
+			if on := r.bridge(ctx, generation); !on {
+				r.unread(carry)
+				return ctx.Err()
+			}
+			bridge.Reset(bridgeEvery)
 		case <-r.feed.rewound:
 			if _, now := r.feed.start(); now != generation {
 				return nil
