@@ -66,7 +66,7 @@ type Scan struct {
 	After   Position         // ScanLane: where to go on; zero: from the start
 	AfterID string           // scans by document ID: the one to go on after
 	// Aggregate is the aggregate ID that the documents have. Required by
-	// ScanAggregate, optional for ScanHeld.
+	// ScanAggregate, optional for ScanRetrying and ScanHeld.
 	Aggregate string
 	// Shard, from 0, is the one that the documents have, where Shards, those of
 	// the outbox, are several. With one shard or none it is no condition, which
@@ -85,7 +85,8 @@ const (
 	ScanLane ScanKind = iota
 	// ScanStrays: pending records whose lane the outbox does not declare.
 	ScanStrays
-	// ScanRetrying: records in backoff, by document ID.
+	// ScanRetrying: records in backoff by document ID, of one aggregate if that is
+	// given.
 	ScanRetrying
 	// ScanUnordered: pending records by document ID, whatever they lack.
 	ScanUnordered

@@ -87,8 +87,9 @@ func (o *outbox) thawEach(ctx context.Context, aggregates []string) (answered bo
 
 // thaw lets one aggregate go on: once none of its records is in memory any
 // more, it looks where the oldest pending one stands, which other runs may have
-// held, and sends the feeds back there in the same step in which they open. It
-// reports false when it has to be tried again.
+// held, and sends the feeds back there in the same step in which they open.
+// Those that other runs left in backoff become pending before that: the younger
+// ones would overtake them. It reports false when it has to be tried again.
 func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err error) {
 	if o.ledger.standing(aggregateID) != standThawing {
 		return true, nil // frozen again meanwhile
@@ -96,6 +97,9 @@ func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err e
 	o.withdraw(aggregateID, o.leave)
 	if o.ledger.holds(aggregateID) {
 		return false, nil
+	}
+	if taken, err := o.takeBackoff(ctx, aggregateID); taken > 0 || err != nil {
+		return false, err // they are about to leave memory as pending ones
 	}
 	oldest, strays, err := o.pendingOf(ctx, aggregateID)
 	if err != nil {
@@ -105,6 +109,19 @@ func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err e
 		o.takeStrays(strays)
 	}
 	return true, nil
+}
+
+// takeBackoff takes the records of an aggregate in backoff into memory that are
+// not there, and returns how many.
+func (o *outbox) takeBackoff(ctx context.Context, aggregateID string) (taken int, err error) {
+	scan := o.scan(ScanRetrying)
+	scan.Aggregate, scan.Limit = aggregateID, sweepPage
+	err = o.pageByID(ctx, scan, func(d Doc) {
+		if o.takeRetrying(d) {
+			taken++
+		}
+	})
+	return taken, err
 }
 
 // pendingOf finds the oldest pending record of an aggregate in each feed, and

@@ -12,13 +12,19 @@ import (
 // askScans makes every query of the relay.
 func askScans(t *testing.T, store relay.Store, catalog *contracts.Catalog) {
 	t.Helper()
-	ask := func(s relay.Scan) error {
-		s.Lane, s.Lanes, s.Aggregate, s.Limit = contracts.StandardLane, contracts.Lanes(), "a", 10
+	askOf := func(aggregate string, s relay.Scan) error {
+		s.Lane, s.Lanes, s.Aggregate, s.Limit = contracts.StandardLane, contracts.Lanes(), aggregate, 10
 		_, paged := store.Page(t.Context(), s)
 		_, counted := store.Count(t.Context(), s)
 		s.After, s.AfterID = relay.Position{At: time.Unix(1, 0), ID: "x"}, "x"
 		_, further := store.Page(t.Context(), s)
 		return errors.Join(paged, counted, further)
+	}
+	ask := func(s relay.Scan) error {
+		if s.Kind == relay.ScanAggregate {
+			return askOf("a", s)
+		}
+		return errors.Join(askOf("a", s), askOf("", s))
 	}
 	shared := []relay.ScanKind{
 		relay.ScanLane, relay.ScanStrays, relay.ScanRetrying, relay.ScanUnordered, relay.ScanAggregate, relay.ScanHeld,

@@ -24,7 +24,7 @@ func query(c *firestore.Client, s relay.Scan) firestore.Query {
 		return ofShard(withStatus(all, contracts.Pending), s).Where(contracts.FieldLane, "not-in", known).
 			OrderBy(contracts.FieldLane, firestore.Asc).OrderBy(contracts.FieldCreatedAt, firestore.Asc)
 	case relay.ScanRetrying:
-		return byID(ofShard(withStatus(all, contracts.Retrying), s), s)
+		return byID(ofAggregate(ofShard(withStatus(all, contracts.Retrying), s), s), s)
 	case relay.ScanUnordered:
 		return byID(ofShard(withStatus(all, contracts.Pending), s), s)
 	case relay.ScanEverything:
@@ -42,11 +42,7 @@ func query(c *firestore.Client, s relay.Scan) firestore.Query {
 	case relay.ScanAggregate:
 		return byID(ofShard(withStatus(all, contracts.Pending), s).Where(contracts.FieldAggregateID, "==", s.Aggregate), s)
 	case relay.ScanHeld:
-		q := ofShard(withStatus(all, contracts.Held), s)
-		if s.Aggregate != "" {
-			q = q.Where(contracts.FieldAggregateID, "==", s.Aggregate)
-		}
-		return byID(q, s)
+		return byID(ofAggregate(ofShard(withStatus(all, contracts.Held), s), s), s)
 	case relay.ScanShardBelow:
 		return shardOrder(withStatus(all, contracts.Pending)).EndBefore(0, nil, nil)
 	case relay.ScanShardAbove:
@@ -66,6 +62,14 @@ func ofShard(q firestore.Query, s relay.Scan) firestore.Query {
 		return q
 	}
 	return q.Where(contracts.FieldShard, "==", s.Shard)
+}
+
+// ofAggregate keeps to one aggregate, if the scan names one.
+func ofAggregate(q firestore.Query, s relay.Scan) firestore.Query {
+	if s.Aggregate == "" {
+		return q
+	}
+	return q.Where(contracts.FieldAggregateID, "==", s.Aggregate)
 }
 
 // laneOrder goes on behind a place in a lane's order.

@@ -64,6 +64,7 @@ func zoo() map[string]map[string]any {
 		"odd-lost": record("shard", "2", "lane", gone),
 
 		"retrying-1":    record("status", "retrying"),
+		"retrying-2-b":  record("status", "retrying", "shard", 2, "aggregateId", "b"),
 		"retrying-odd":  record("status", "retrying", "shard", 7),
 		"held-1-a":      record("status", "held"),
 		"held-1-b":      record("status", "held", "aggregateId", "b"),
@@ -99,7 +100,9 @@ var scans = []struct {
 	{"strays of a shard", relay.Scan{Kind: relay.ScanStrays, Lanes: contracts.Lanes(), Shard: 1, Shards: shards}, true, "stray"},
 	{"strays of a shard without any", relay.Scan{Kind: relay.ScanStrays, Lanes: contracts.Lanes(), Shard: 2, Shards: shards}, true, ""},
 	{"backoff in a shard", relay.Scan{Kind: relay.ScanRetrying, Shard: 1, Shards: shards}, false, "retrying-1"},
-	{"backoff", relay.Scan{Kind: relay.ScanRetrying}, false, "retrying-1 retrying-odd"},
+	{"backoff", relay.Scan{Kind: relay.ScanRetrying}, false, "retrying-1 retrying-2-b retrying-odd"},
+	{"backoff of an aggregate in a shard", relay.Scan{Kind: relay.ScanRetrying, Aggregate: "a", Shard: 1, Shards: shards}, false, "retrying-1"},
+	{"backoff of an aggregate", relay.Scan{Kind: relay.ScanRetrying, Aggregate: "a"}, false, "retrying-1 retrying-odd"},
 	{
 		"a shard by document ID",
 		relay.Scan{Kind: relay.ScanUnordered, Shard: 1, Shards: shards},
