@@ -1,0 +1,169 @@
+package dlq_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/dlq"
+)
+
+// What an instance that is gone left behind, a sibling that ran all the while
+// comes back to by itself: here no listener of it opens, and nobody rings.
+
+// elsewhere makes listeners fail, and returns a queue whose bells this instance
+// does not hear: that of the instance that is gone.
+func (f *fixture) elsewhere() *dlq.Queue {
+	f.t.Helper()
+	f.t.Cleanup(f.server.Faults().Add(localfirestore.Fault{Method: "Listen", Code: codes.PermissionDenied}))
+	f.config.Poll = 200 * time.Millisecond
+	return f.newQueue(f.store)
+}
+
+// left commits what that instance wrote.
+func (f *fixture) left(writes ...dlq.Write) {
+	f.t.Helper()
+	if _, err := f.store.Commit(f.t.Context(), writes); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func TestRequestLeftBehindIsCarriedOutInEveryTier(t *testing.T) {
+	f := setup(t)
+	gone := f.elsewhere()
+	f.replayer()
+	f.review()
+	f.freezer(&topic{})
+	for event, outbox := range map[string]string{"TaskDone": "wsOutbox", "SkillRecognitionGranted": "orgOutbox", "RoleChanged": "accOutbox"} {
+		i := f.letter(outbox, event, "of-"+event, 1)
+		if i.Tier == contracts.SafeAuto {
+			i.NextReplayAt = i.NextReplayAt.Add(time.Hour)
+		}
+		f.left(i.Burial(false)...)
+		decisions := []dlq.Decide{{Action: dlq.Replay, Actor: operator, Reason: "mended"}}
+		if i.Tier == contracts.SecurityBlock {
+			decisions = []dlq.Decide{{Action: dlq.Authorize, Actor: security, Reason: "checked"}, decisions[0]}
+		}
+		for _, d := range decisions {
+			if _, err := gone.Decide(t.Context(), i.ID, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := f.reaches(i.ID, contracts.DeadReplayed); got.LastReplay.By != operator.Name || got.Replays != 1 {
+			t.Errorf("%s: %d replays, the last by %q; want one, by %s", event, got.Replays, got.LastReplay.By, operator.Name)
+		}
+	}
+}
+
+// halfDone makes a bulk replay of 20 that its instance left: five are delivered,
+// five asked for, and the rest waits. The runner here runs already, and begins to
+// lead when it is told to, without a bell.
+func (f *fixture) halfDone() (b *dlq.Bulk, gone *dlq.Queue, all []*dlq.Item, lead func()) {
+	f.t.Helper()
+	gone = f.elsewhere()
+	var leads, owns atomic.Bool
+	f.config.Leads = leads.Load
+	r, err := dlq.NewReview(f.queue, &later{f.lanes, &owns}, f.config)
+	f.start(r, err)
+	all = f.reviewable(20)
+	b, err = gone.StartBulk(f.t.Context(), dlq.BulkRequest{Filter: granted, RatePerSecond: 1000, Actor: operator, Reason: "mended"})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for n, i := range all[:10] {
+		asked, err := gone.Decide(f.t.Context(), i.ID, dlq.Decide{Action: dlq.Replay, Actor: operator, Reason: "bulk replay " + b.ID, Bulk: b.ID})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if n < 5 {
+			if _, err := gone.End(f.t.Context(), asked.Item, dlq.Result{Acked: i.PendingTargets}); err != nil {
+				f.t.Fatal(err)
+			}
+		}
+	}
+	return b, gone, all, func() { leads.Store(true); owns.Store(true) }
+}
+
+// later is lanes that own nothing until then.
+type later struct {
+	*lanes
+	owns *atomic.Bool
+}
+
+func (l *later) Owned() []string {
+	if !l.owns.Load() {
+		return nil
+	}
+	return l.lanes.Owned()
+}
+
+// wantRounds wants so many rounds of replay here of each item.
+func (f *fixture) wantRounds(all []*dlq.Item, want int) {
+	f.t.Helper()
+	for _, i := range all {
+		if n := f.lanes.count(i.ID); n != want {
+			f.t.Errorf("%s was replayed %d times here, want %d", i.ID, n, want)
+		}
+	}
+}
+
+func TestBulkLeftHalfDoneGoesOn(t *testing.T) {
+	f := setup(t)
+	b, _, all, lead := f.halfDone()
+	lead()
+	want := map[string]int{"total": 20, "delivered": 20, "failed": 0, "skipped": 0, "replaying": 0, "waiting": 0}
+	if diff := cmp.Diff(want, numbers(f.ends(b, dlq.BulkDone))); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	f.wantRounds(all[:5], 0)
+	f.wantRounds(all[5:], 1)
+}
+
+// One that was cancelled asks for nothing more, and what it asked for is followed
+// to its end all the same.
+func TestCancelledBulkLeftHalfDoneIsFollowed(t *testing.T) {
+	f := setup(t)
+	b, gone, all, lead := f.halfDone()
+	if _, err := gone.CancelBulk(t.Context(), b.ID, operator, "wrong filter"); err != nil {
+		t.Fatal(err)
+	}
+	lead()
+	want := map[string]int{"total": 20, "delivered": 10, "failed": 0, "skipped": 0, "replaying": 0, "waiting": 10}
+	f.eventually("what was asked for is counted", func() bool { return cmp.Equal(want, numbers(f.now(b))) })
+	f.wantRounds(all[5:10], 1)
+	f.wantRounds(all[10:], 0)
+}
+
+// A release that was decided, and half of it carried out.
+func TestReleaseLeftHalfDoneIsFinished(t *testing.T) {
+	f := setup(t)
+	gone := f.elsewhere()
+	f.freezer(&topic{})
+	f.left(f.letter("accOutbox", "RoleChanged", "acc-1", 1).Burial(false)...)
+	f.hold("accOutbox", "AccountCreated", "acc-1", 5)
+	f.hold("wsOutbox", "TaskDone", "acc-1", 250)
+	if _, err := gone.Release(t.Context(), "acc-1", dlq.Release{Actor: security, Reason: "looked into"}); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the freeze is gone", func() bool { return !f.frozen("acc-1") })
+	if pending, held := f.having("acc-1", contracts.Pending), f.having("acc-1", contracts.Held); pending != 255 || held != 0 {
+		t.Errorf("%d pending, %d held; want 255, 0", pending, held)
+	}
+}
+
+func TestAlertLeftUnpublishedIsPublished(t *testing.T) {
+	f := setup(t)
+	f.elsewhere()
+	topic := &topic{}
+	f.freezer(topic)
+	f.left(f.letter("accOutbox", "RoleChanged", "acc-1", 1).Burial(false)...)
+	f.eventually("the alert is marked", func() bool { return f.allMarked(1) })
+	if n := len(topic.messages()); n != 1 {
+		t.Errorf("%d messages, want 1", n)
+	}
+}
