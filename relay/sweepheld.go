@@ -81,20 +81,72 @@ func (s *sweeper) heal(ctx context.Context, aggregateID string, docs []Doc) erro
 			return nil
 		}
 	}
+	healed, err := 0, error(nil)
 	for chunk := range slices.Chunk(docs, o.tuning.CommitSize) {
-		writes := make([]Write, len(chunk))
-		for i, d := range chunk {
-			writes[i] = dlq.Write{
-				Collection: o.spec.Name, ID: d.ID, Op: OpUpdate, IfUnchangedSince: d.UpdateTime,
-				Fields: map[string]any{contracts.FieldStatus: string(contracts.Pending)},
-			}
+		var n int
+		n, err = s.turnBack(ctx, chunk)
+		if healed += n; err != nil {
+			break
 		}
-		if _, err := o.store.Commit(ctx, writes); err != nil {
-			return err // also when one of them changed: the next sweep looks again
-		}
-		o.metrics.swept.WithLabelValues(o.spec.Name, foundHeld).Add(float64(len(chunk)))
 	}
-	o.log.Warn("sweep found held records whose aggregate is not frozen, let them go on", zap.Int("records", len(docs)), zap.String("aggregateId", aggregateID))
-	o.freezes.unfreeze(o, aggregateID)
+	if healed > 0 {
+		o.metrics.swept.WithLabelValues(o.spec.Name, foundHeld).Add(float64(healed))
+		o.log.Warn("sweep found held records whose aggregate is not frozen, let them go on", zap.Int("records", healed), zap.String("aggregateId", aggregateID))
+		o.freezes.unfreeze(o, aggregateID)
+	}
+	return err
+}
+
+// turnBack turns held records back to pending, together if the server takes that,
+// else each by itself, so that one stands in nobody's way. It returns how many.
+func (s *sweeper) turnBack(ctx context.Context, docs []Doc) (turned int, err error) {
+	o := s.outbox
+	writes := make([]Write, len(docs))
+	for i, d := range docs {
+		writes[i] = dlq.Write{
+			Collection: o.spec.Name, ID: d.ID, Op: OpUpdate, IfUnchangedSince: d.UpdateTime,
+			Fields: map[string]any{contracts.FieldStatus: string(contracts.Pending)},
+		}
+	}
+	_, err = o.store.Commit(ctx, writes)
+	switch {
+	case err == nil:
+		return len(docs), nil
+	case !isRefused(err):
+		return 0, err
+	case len(docs) == 1:
+		return 0, s.cannotTurn(ctx, docs[0], err)
+	}
+	for _, d := range docs {
+		n, err := s.turnBack(ctx, []Doc{d})
+		turned += n
+		if err != nil {
+			return turned, err
+		}
+	}
+	return turned, nil
+}
+
+// cannotTurn dead-letters a held record that leaves no room for another status,
+// so that a person sees it. One that was changed meanwhile is looked at by the
+// next sweep.
+func (s *sweeper) cannotTurn(ctx context.Context, d Doc, cause error) error {
+	o := s.outbox
+	if contracts.CodeOf(cause) != "InvalidArgument" {
+		return nil
+	}
+	now, exists, err := o.store.Get(ctx, o.spec.Name, d.ID)
+	if err != nil || !exists || !now.UpdateTime.Equal(d.UpdateTime) {
+		return err
+	}
+	if c, _ := o.ledger.consider(now); c != considerTake {
+		return nil
+	}
+	e := o.newEntry(now, nil)
+	e.tier = e.tier.Stricter(contracts.ReviewRequired)
+	e.faults = append(e.faults, contracts.Fault{Field: contracts.FieldStatus, Problem: "is held without a freeze, and cannot be changed: " + cause.Error()})
+	if o.ledger.admitStray(e) {
+		o.submit(e)
+	}
 	return nil
 }
