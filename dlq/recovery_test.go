@@ -139,20 +139,45 @@ func TestCancelledBulkLeftHalfDoneIsFollowed(t *testing.T) {
 	f.wantRounds(all[10:], 0)
 }
 
-// A release that was decided, and half of it carried out.
+// A release that was decided, and carried out so far.
 func TestReleaseLeftHalfDoneIsFinished(t *testing.T) {
-	f := setup(t)
-	gone := f.elsewhere()
-	f.freezer(&topic{})
-	f.left(f.letter("accOutbox", "RoleChanged", "acc-1", 1).Burial(false)...)
-	f.hold("accOutbox", "AccountCreated", "acc-1", 5)
-	f.hold("wsOutbox", "TaskDone", "acc-1", 250)
-	if _, err := gone.Release(t.Context(), "acc-1", dlq.Release{Actor: security, Reason: "looked into"}); err != nil {
-		t.Fatal(err)
+	for name, putBack := range map[string]int{"nothing put back": 0, "half of it put back": 120, "all of it put back": 205} {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t)
+			gone := f.elsewhere()
+			f.freezer(&topic{})
+			f.left(f.letter("accOutbox", "RoleChanged", "acc-1", 1).Burial(false)...)
+			f.hold("accOutbox", "AccountCreated", "acc-1", 5)
+			f.hold("wsOutbox", "TaskDone", "acc-1", 200)
+			f.putBack("acc-1", putBack)
+			if _, err := gone.Release(t.Context(), "acc-1", dlq.Release{Actor: security, Reason: "looked into"}); err != nil {
+				t.Fatal(err)
+			}
+			f.eventually("the freeze is gone", func() bool { return !f.frozen("acc-1") })
+			if pending, held := f.having("acc-1", contracts.Pending), f.having("acc-1", contracts.Held); pending != 205 || held != 0 {
+				t.Errorf("%d pending, %d held; want 205, 0", pending, held)
+			}
+			if n := f.releases("acc-1"); n != 1 {
+				t.Errorf("%d audit entries of the release's end, want 1", n)
+			}
+		})
 	}
-	f.eventually("the freeze is gone", func() bool { return !f.frozen("acc-1") })
-	if pending, held := f.having("acc-1", contracts.Pending), f.having("acc-1", contracts.Held); pending != 255 || held != 0 {
-		t.Errorf("%d pending, %d held; want 255, 0", pending, held)
+}
+
+// putBack turns so many held records of an aggregate back to pending.
+func (f *fixture) putBack(aggregate string, n int) {
+	f.t.Helper()
+	for _, o := range f.catalog.Outboxes {
+		docs, err := f.store.Query(f.t.Context(), dlq.Query{Collection: o.Name, Where: []dlq.Where{
+			{Field: contracts.FieldAggregateID, Op: "==", Value: aggregate}, {Field: contracts.FieldStatus, Op: "==", Value: string(contracts.Held)},
+		}, Limit: 1000})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		for _, d := range docs[:min(n, len(docs))] {
+			f.left(dlq.Write{Collection: o.Name, ID: d.ID, Op: dlq.OpUpdate, Fields: map[string]any{contracts.FieldStatus: string(contracts.Pending)}})
+			n--
+		}
 	}
 }
 

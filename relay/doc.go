@@ -27,8 +27,8 @@
 //	                                       relay.TestSweepFindsWhatAListenerMissed
 //	pending, delivered but not marked      as pending: delivered again to the targets that are not noted in it
 //	                                       relay.TestWhatWasBegunElsewhereIsFinished
-//	pending, a lane not declared           listener for strays, whose streams are replaced after RecycleAfter
-//	                                       relay.TestContractViolationsAreDeadLettered
+//	pending, a lane not declared           listener for strays, and sweep, once it is SweepAge old
+//	                                       relay.TestSweepFindsAStrayThatItsListenerMissed
 //	pending, lane or createdAt missing     sweep, by counts
 //	                                       relay.TestContractViolationsAreDeadLettered
 //	retrying, in nobody's memory           sweep, once it is SweepAge old; at its nextAttemptAt
@@ -65,7 +65,7 @@
 //	releasing, none or some put back       the queue's owner, at each poll
 //	                                       dlq.TestReleaseLeftHalfDoneIsFinished
 //	releasing, all put back                as before: deletes it
-//	                                       dlq.TestReleaseGoesOnAfterACrash
+//	                                       dlq.TestReleaseLeftHalfDoneIsFinished
 //	gone, records pending                  each instance's watch and poll; then the thaw, in order
 //	                                       relay.TestReleaseFindsWhatNoListenerSees
 //

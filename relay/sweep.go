@@ -135,7 +135,7 @@ func (s *sweeper) unplaced(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	visible, err := o.store.Count(ctx, o.strayScans()[0])
+	visible, err := s.strays(ctx)
 	if err != nil {
 		return err
 	}
