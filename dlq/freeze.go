@@ -52,11 +52,16 @@ const (
 // FreezeID is the document ID of an aggregate's freeze.
 func FreezeID(aggregateID string) string { return ID(aggregateID) }
 
-// DecodeFreeze reads a freeze's document.
+// DecodeFreeze reads a freeze's document. One that does not say that it is being
+// released is frozen, whatever it says.
 func DecodeFreeze(d Doc) *Freeze {
 	f := reading(d.Fields)
+	state := Frozen
+	if FreezeState(f.text(FreezeFieldState)) == Releasing {
+		state = Releasing
+	}
 	return &Freeze{
-		AggregateID: f.text(contracts.FieldAggregateID), State: FreezeState(f.text(FreezeFieldState)), FrozenAt: f.time(freezeFrozenAt),
+		AggregateID: f.text(contracts.FieldAggregateID), State: state, FrozenAt: f.time(freezeFrozenAt),
 		Reason: contracts.Reason(f.text(freezeReason)), Outbox: f.text(contracts.DeadFieldOutbox), EventType: f.text(contracts.FieldEventType),
 		EventID: f.text(contracts.FieldEventID), TraceID: f.text(contracts.FieldTraceID), DeadLetters: f.texts(freezeDeadLetters),
 		ReleasedBy: f.text(freezeReleasedBy), ReleasedAt: f.time(freezeReleasedAt), Release: f.text(freezeRelease), UpdateTime: d.UpdateTime,

@@ -62,6 +62,8 @@
 //	instance                               relay.TestFreezesAreSeenWithoutTheWatch
 //	frozen, with nobody at work            a person: release
 //	                                       relay.TestFreezeOfAnInstanceThatIsGoneHolds
+//	in a state that nobody knows           as frozen
+//	                                       relay.TestFreezeOfAnUnknownStateHolds
 //	releasing, none or some put back       the queue's owner, at each poll
 //	                                       dlq.TestReleaseLeftHalfDoneIsFinished
 //	releasing, all put back                as before: deletes it

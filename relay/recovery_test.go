@@ -127,6 +127,28 @@ func TestRecordsOfAFrozenAggregateAreHeldWhateverTheyWere(t *testing.T) {
 	f.eventually("the freeze is gone", f.freezeGone)
 }
 
+// A freeze whose state is none that the relay knows, as one that was written by hand
+// or by a later version, holds: only what says that it is released goes on.
+func TestFreezeOfAnUnknownStateHolds(t *testing.T) {
+	for _, state := range []any{"FROZEN", "", nil, 7} {
+		t.Run(fmt.Sprintf("%#v", state), func(t *testing.T) {
+			f := setup(t, newCloud(t))
+			r := f.sweeping()
+			f.leftBy(nil, nil, dlq.Write{Collection: contracts.CollectionFrozen, ID: dlq.FreezeID(account), Op: dlq.OpSet, Fields: map[string]any{
+				"aggregateId": account, "state": state,
+			}})
+			f.eventually("the freeze is known", func() bool { return r.relay.Health().Frozen == 1 })
+			records := f.series("wsOutbox", "TaskCompleted", account, 1, 3)
+			f.append(records, 3)
+			f.held(records)
+			f.leftBy(nil, nil, freezeGoes(account))
+			if got, want := f.delivered(records), (judgement{}); got != want {
+				t.Errorf("got %+v, want every record once and in order", got)
+			}
+		})
+	}
+}
+
 // Of a release that its instance left half done some records are pending again,
 // the youngest for instance, and others held. The freezer puts them back, and
 // their order is kept.
