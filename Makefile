@@ -24,6 +24,7 @@ CHAOS_ARGS ?=
 FUZZTIME ?= 10s
 LETTERS ?= 100000
 BULK ?= 1000
+RECORDS ?= 20000
 LOCAL_ARGS ?=
 TEST_ARGS ?=
 PKGS ?= ./...
@@ -78,6 +79,13 @@ test-emulators: ## run the conformance and end-to-end tests on Google's emulator
 .PHONY: bulk
 bulk: ## replay 1,000 dead letters while the service is killed; BULK=5000 for more
 	OUTBOX_RELAY_BULK=$(BULK) go test -count=1 -timeout 30m -run 'BulkSurvivesItsRunner|BulkReplaySurvivesKills' $(TEST_ARGS) ./dlq ./cmd/outbox-relay
+
+.PHONY: delivered-once
+delivered-once: ## deliver 20,000 records, of which none may go twice; CLOUD=embedded|google, RECORDS=2000
+	@[[ $(CLOUD) == embedded || $(CLOUD) == google ]] || { echo "CLOUD is $(CLOUD), want embedded or google" >&2; exit 2; }
+	$(if $(filter google,$(CLOUD)),go run ./deploy/local/google/cmd/google-emulators --) \
+		env OUTBOX_RELAY_DELIVERED_ONCE=$(RECORDS) go test -count=1 -v -timeout 60m \
+		-run '^TestDeliveredOnceWhereNothingFails$(if $(filter google,$(CLOUD)),OnGoogle)$$' $(TEST_ARGS) ./relay
 
 .PHONY: auth-emulator
 auth-emulator: $(FIREBASE)/node_modules/.package-lock.json ## install Google's Auth emulator

@@ -28,6 +28,9 @@ type inbox struct {
 	messages []received
 }
 
+// targetTopics is how the topics of targets begin.
+const targetTopics = "ier-"
+
 // consume subscribes to every target's topic.
 func (f *fixture) consume() *inbox {
 	f.t.Helper()
@@ -36,7 +39,7 @@ func (f *fixture) consume() *inbox {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for _, topic := range f.catalog.Topics() {
-		if !strings.HasPrefix(topic, "ier-") {
+		if !strings.HasPrefix(topic, targetTopics) {
 			continue
 		}
 		sub := topic + "-test"

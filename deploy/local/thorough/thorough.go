@@ -38,13 +38,26 @@ func NotOnGoogle(t testing.TB) {
 // OUTBOX_RELAY_BULK says, as make bulk does.
 func Bulk(t testing.TB) int {
 	t.Helper()
-	text := os.Getenv("OUTBOX_RELAY_BULK")
+	return number(t, "OUTBOX_RELAY_BULK", "dead letters", 200)
+}
+
+// DeliveredOnce is how many records a test delivers once each: n, or what
+// OUTBOX_RELAY_DELIVERED_ONCE says, as make delivered-once does.
+func DeliveredOnce(t testing.TB, n int) int {
+	t.Helper()
+	return number(t, "OUTBOX_RELAY_DELIVERED_ONCE", "records", n)
+}
+
+// number is what a variable says, or usual.
+func number(t testing.TB, variable, of string, usual int) int {
+	t.Helper()
+	text := os.Getenv(variable)
 	if text == "" {
-		return 200
+		return usual
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("OUTBOX_RELAY_BULK is %q, want a number of dead letters", text)
+		t.Fatalf("%s is %q, want a number of %s", variable, text, of)
 	}
 	return n
 }
