@@ -24,6 +24,7 @@ CHAOS_ARGS ?=
 FUZZTIME ?= 10s
 LETTERS ?= 100000
 BULK ?= 1000
+BACKLOG ?= 5000
 RECORDS ?= 20000
 LOCAL_ARGS ?=
 TEST_ARGS ?=
@@ -79,6 +80,10 @@ test-emulators: ## run the conformance and end-to-end tests on Google's emulator
 .PHONY: bulk
 bulk: ## replay 1,000 dead letters while the service is killed; BULK=5000 for more
 	OUTBOX_RELAY_BULK=$(BULK) go test -count=1 -timeout 30m -run 'BulkSurvivesItsRunner|BulkReplaySurvivesKills' $(TEST_ARGS) ./dlq ./cmd/outbox-relay
+
+.PHONY: bill
+bill: ## hold the relay's bill to its bounds, with a backlog of 5,000; BACKLOG=20000 for more
+	OUTBOX_RELAY_BACKLOG=$(BACKLOG) go test -count=1 -v -timeout 30m -run '^TestBill' $(TEST_ARGS) ./relay ./dlq | grep -E 'billed|^(---|ok|FAIL|panic)'
 
 .PHONY: delivered-once
 delivered-once: ## deliver 20,000 records, of which none may go twice; CLOUD=embedded|google, RECORDS=2000

@@ -65,6 +65,9 @@ func (r *running) alive() {
 	r.f.t.Helper()
 	r.f.eventually("every listener is proven alive", func() bool {
 		for _, o := range r.relay.Health().Outboxes {
+			if len(o.Listeners) == 0 { // not begun
+				return false
+			}
 			for _, l := range o.Listeners {
 				if l.State != "alive" || l.ProvenAt == nil {
 					return false

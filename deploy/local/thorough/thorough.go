@@ -41,6 +41,13 @@ func Bulk(t testing.TB) int {
 	return number(t, "OUTBOX_RELAY_BULK", "dead letters", 200)
 }
 
+// Backlog is how many records stand before a relay whose bill a test reads: 1,000,
+// or what OUTBOX_RELAY_BACKLOG says, as make bill does.
+func Backlog(t testing.TB) int {
+	t.Helper()
+	return number(t, "OUTBOX_RELAY_BACKLOG", "records", 1000)
+}
+
 // DeliveredOnce is how many records a test delivers once each: n, or what
 // OUTBOX_RELAY_DELIVERED_ONCE says, as make delivered-once does.
 func DeliveredOnce(t testing.TB, n int) int {

@@ -1,0 +1,67 @@
+package relay_test
+
+import (
+	"testing"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
+)
+
+// Records that a listener tells of cost two reads: as they come into its window,
+// and as they leave it marked; one that is deleted leaves for nothing.
+func TestBillOfRecordsThatAListenerTells(t *testing.T) {
+	for _, c := range []struct {
+		on     contracts.OnDelivered
+		record localfirestore.Operations
+	}{
+		{contracts.MarkDelivered, localfirestore.Operations{Reads: 2, Writes: 1}},
+		{contracts.DeleteDelivered, localfirestore.Operations{Reads: 1, Deletes: 1}},
+	} {
+		t.Run(string(c.on), func(t *testing.T) {
+			f := billed(t)
+			f.catalog.Outbox("wsOutbox").OnDelivered = c.on
+			const n, perCommit = 300, 25 // fewer than make a listener begin elsewhere
+			// What each stream tells first is completed by a page.
+			first := append(f.series("wsOutbox", "TaskCompleted", "first", 1, 1), f.series("wsOutbox", "AuditEvent", "first", 1, 1)...)
+			records := f.records("wsOutbox", n, 20)
+			r := f.run()
+			r.alive()
+			f.append(first, 1)
+			r.settled(len(first))
+			bill := f.bill("wsOutbox", func() {
+				f.append(records, perCommit)
+				r.settled(len(first) + n)
+			})
+			bill.Writes -= n // the producer's
+			bound := times(c.record, n)
+			bound.Reads += int64(2 * len(first)) // still on their way
+			atMost(t, "records", bill, bound)
+		})
+	}
+}
+
+// A backlog is paged, which costs one read for each record.
+func TestBillOfABacklog(t *testing.T) {
+	for _, c := range []struct {
+		on     contracts.OnDelivered
+		record localfirestore.Operations
+	}{
+		{contracts.MarkDelivered, localfirestore.Operations{Reads: 1, Writes: 1}},
+		{contracts.DeleteDelivered, localfirestore.Operations{Reads: 1, Deletes: 1}},
+	} {
+		t.Run(string(c.on), func(t *testing.T) {
+			f := billed(t)
+			n := thorough.Backlog(t)
+			f.catalog.Outbox("wsOutbox").OnDelivered = c.on
+			f.shrink(narrowWindow, 1000)
+			f.backlog(f.records("wsOutbox", n, 40))
+			bill := f.bill("wsOutbox", func() {
+				r := f.run()
+				r.settled(n)
+				r.alive()
+			})
+			atMost(t, "backlog", bill, plus(times(c.record, n), f.startOf("wsOutbox")))
+		})
+	}
+}
