@@ -1,0 +1,62 @@
+package dlq_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// dueLooks is a Store that counts looks at what is due.
+type dueLooks struct {
+	dlq.Store
+	begun atomic.Int64
+}
+
+func (d *dueLooks) Query(ctx context.Context, q dlq.Query) ([]dlq.Doc, error) {
+	if slices.ContainsFunc(q.Where, func(w dlq.Where) bool { return w.Field == contracts.DeadFieldNextReplayAt && w.Op == "<=" }) {
+		d.begun.Add(1)
+	}
+	return d.Store.Query(ctx, q)
+}
+
+// A look at what is due costs a read for each of its queries, which find nothing,
+// however many dead letters wait for their time. It comes when it is rung for
+// alone, so that no time is in the bill.
+func TestBillOfALookWhileNothingIsDue(t *testing.T) {
+	for _, waiting := range []int{0, 300} {
+		t.Run(fmt.Sprint(waiting, " wait for their time"), func(t *testing.T) {
+			f := setup(t)
+			store := &dueLooks{Store: f.store}
+			f.queue = f.newQueue(store)
+			f.config.Poll, f.config.Quiet, f.config.GaugeEvery = time.Hour, time.Hour, time.Hour
+			f.bury(f.apart(waiting, time.Hour)...)
+			f.replayer()
+			f.eventually("it has looked", func() bool { return store.begun.Load() > 0 })
+			f.quiet()
+			const rings, each, shown = 40, 3, 21 // shown: by a listener that opens late
+			looks, reads := store.begun.Load(), f.deadReads()
+			for k := range rings {
+				f.queue.Ring(dlq.BellReplays)
+				f.eventually("it looks", func() bool { return store.begun.Load() > looks+int64(k) })
+			}
+			f.quiet()
+			looks, reads = store.begun.Load()-looks, f.deadReads()-reads
+			most := each*looks + shown
+			t.Logf("%d looks: billed %d reads; at most %d", looks, reads, most)
+			if reads > most {
+				t.Errorf("%d looks read %d dead letters, want %d at most for each", looks, reads, each)
+			}
+		})
+	}
+}
+
+// deadReads is how many reads of dead letters were billed.
+func (f *fixture) deadReads() int64 {
+	return f.server.Billing().Collections[contracts.CollectionDeadLetters].Reads
+}
