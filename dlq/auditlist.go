@@ -26,6 +26,12 @@ var entryConditions = []condition[AuditFilter]{
 	{auditSubject, func(f AuditFilter) any { return unlessEmpty(f.Subject) }},
 }
 
+// anytime is the filter without its range of time; see Filter.
+func (f AuditFilter) anytime() AuditFilter {
+	f.From, f.To = time.Time{}, time.Time{}
+	return f
+}
+
 // check refuses values that nothing can have, all of them at once.
 func (f AuditFilter) check() error {
 	var faults []string
@@ -56,7 +62,7 @@ func (q *Queue) Audit(ctx context.Context, f AuditFilter, p Page) (Paged[*Entry]
 		Collection: contracts.CollectionAudit, OrderBy: latestEntry,
 		Where: append(conditionsOf(entryConditions, f), between(fieldAt, f.From, f.To)...),
 	}
-	return page(ctx, q, "audit entries", query, f, p, DecodeEntry)
+	return page(ctx, q, "audit entries", query, f.anytime(), p, DecodeEntry)
 }
 
 // Record writes an entry that belongs to no other change, as of somebody who

@@ -24,6 +24,14 @@ type Filter struct {
 	To          time.Time           `json:"to,omitzero"`    // deadAt before
 }
 
+// anytime is the filter without its range of time. Page tokens are good for any
+// range: their place is one in the order of time, and a range that counts back
+// from now is another one for each page.
+func (f Filter) anytime() Filter {
+	f.From, f.To = time.Time{}, time.Time{}
+	return f
+}
+
 // Page asks for one page of a list.
 type Page struct {
 	Limit int    // 1 to MaxPage; 0: DefaultPage

@@ -47,7 +47,7 @@ func (q *Queue) Groups(ctx context.Context, f Filter, p Page) (Paged[GroupCount]
 		query.Where = []Where{{contracts.FieldEventType, "==", f.EventType}}
 	}
 	for scanned := 0; ; {
-		groups, err := page(ctx, q, "groups", query, f, p, DecodeGroup)
+		groups, err := page(ctx, q, "groups", query, f.anytime(), p, DecodeGroup)
 		if err != nil {
 			return Paged[GroupCount]{}, err
 		}

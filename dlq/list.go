@@ -99,12 +99,12 @@ func (q *Queue) List(ctx context.Context, f Filter, p Page) (Paged[*Item], error
 		return Paged[*Item]{}, err
 	}
 	query := Query{Collection: contracts.CollectionDeadLetters, Where: f.where(), OrderBy: latestDead, Select: withoutRecord}
-	return page(ctx, q, "dead letters", query, f, p, DecodeItem)
+	return page(ctx, q, "dead letters", query, f.anytime(), p, DecodeItem)
 }
 
 // page reads one page of a query that is ordered by a time and the document ID,
-// or by the ID alone. what names the list and filter narrows it: both are part
-// of its tokens.
+// or by the ID alone. what names the list and filter narrows it, but for a range of
+// time: both are part of its tokens.
 func page[T any](ctx context.Context, q *Queue, what string, query Query, filter any, p Page, decode func(Doc) T) (Paged[T], error) {
 	limit, after, err := p.open(what, filter, query)
 	if err != nil {

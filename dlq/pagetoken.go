@@ -78,7 +78,7 @@ func (p Page) open(what string, filter any, q Query) (limit int, after []any, er
 	if !ok || t.List != listHash(what, filter) {
 		return 0, nil, &Refusal{
 			Kind: Invalid, Detail: "the page token is of another list, or of another filter",
-			Hint: "keep the filter while turning pages, or begin with the first page",
+			Hint: "keep the filter while turning pages, all but from and to, or begin with the first page",
 		}
 	}
 	return p.Limit, after, nil

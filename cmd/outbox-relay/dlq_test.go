@@ -100,6 +100,17 @@ func TestDLQCommands(t *testing.T) {
 		})
 	}
 
+	t.Run("pages of a time that counts back from now", func(t *testing.T) {
+		for _, args := range [][]string{{"list", "--from", "24h", "--to=-1h"}, {"audit", "--from", "24h"}, {"groups", "--from", "24h"}} {
+			args = append(args, "--limit", "1")
+			first := c.dlq("viewer", args...)
+			_, token, _ := strings.Cut(strings.TrimSpace(first.stderr), "--page-token ")
+			second := c.dlq("viewer", append(args, "--page-token", token)...)
+			if first.code != exitOK || second.code != exitOK || token == "" || second.stdout == first.stdout {
+				t.Errorf("%v: %+v, then %+v", args, first, second)
+			}
+		}
+	})
 	t.Run("bulk to its end without a terminal", func(t *testing.T) {
 		c.broker.accept()
 		got := c.dlq("operator", "bulk", "--event-type", "WalletDeducted", "--yes", "--reason", "mended")

@@ -5,7 +5,7 @@ import "outboxrelay/dlq"
 // PageQuery asks for one page of a list.
 type PageQuery struct {
 	Limit     int    `query:"limit" minimum:"1" maximum:"200" default:"50" example:"50" doc:"How many at most."`
-	PageToken string `query:"pageToken" maxLength:"4096" doc:"The nextPageToken of the page before, with the same filter."`
+	PageToken string `query:"pageToken" maxLength:"4096" doc:"The nextPageToken of the page before, with the same filter; from and to may have moved on since."`
 }
 
 func (q PageQuery) page() dlq.Page { return dlq.Page{Limit: q.Limit, Token: q.PageToken} }

@@ -22,6 +22,7 @@ var both = []struct {
 	{"end without a record", testEndWithoutRecord},
 	{"end deletes where the outbox says so", testEndDeletes},
 	{"pages stay stable while items arrive", testStablePages},
+	{"pages of a moving range", testPagesOfAMovingRange},
 	{"groups", testGroups},
 	{"a filter's matches are counted", testMatching},
 	{"some are read by their IDs", testNamed},
