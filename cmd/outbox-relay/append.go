@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
 
@@ -131,5 +132,5 @@ func (c *appendCmd) samples(catalog *contracts.Catalog) []appendable {
 
 // refuse tells one bad record.
 func refuse(w io.Writer, name string, line int, why error) {
-	fmt.Fprintf(w, "%s:%d: %v\n", name, line, why)
+	fmt.Fprintf(w, "%s:%d: %s\n", terminal.Line(name), line, terminal.Lines(why.Error()))
 }

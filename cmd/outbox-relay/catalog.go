@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
 
@@ -49,7 +50,7 @@ func (c *catalogValidateCmd) Run(_ context.Context, p process) error {
 		return err
 	}
 	for _, warning := range catalog.Warnings {
-		fmt.Fprintln(p.stderr, "warning:", warning)
+		fmt.Fprintln(p.stderr, "warning:", terminal.Lines(warning))
 	}
 	events := 0
 	for _, outbox := range catalog.Outboxes {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/deploy/requirements"
 )
 
@@ -102,8 +103,9 @@ func (c *catalogRequirementsCmd) Run(_ context.Context, p process) error {
 	return r.Write(p.stdout)
 }
 
+// writeJSON writes a value, fit for a terminal.
 func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(terminal.Escaping(w))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
 // dlqCmd groups what can be done about dead letters over the admin API.
@@ -116,16 +117,16 @@ func withExitCode(err error) error {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		code = exitUsage
 	}
-	return &exitError{code, errors.New(cleanLines(err.Error()))}
+	return &exitError{code, err}
 }
 
-// printJSON writes an answer as it came, indented.
+// printJSON writes an answer as it came, indented, and fit for a terminal.
 func printJSON(w io.Writer, answer json.RawMessage) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(answer), "", "  "); err != nil {
 		return fmt.Errorf("decode answer: %w", err)
 	}
-	_, err := fmt.Fprintln(w, b.String())
+	_, err := fmt.Fprintln(terminal.Escaping(w), b.String())
 	return err
 }
 

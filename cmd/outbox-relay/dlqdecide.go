@@ -97,7 +97,7 @@ func (d *desk) tellFrozen(ctx context.Context, i adminapi.Item) {
 	}
 	var known adminapi.Timeline
 	if _, err := d.Get(ctx, adminapi.Path("trace", i.TraceID), nil, &known); err != nil {
-		fmt.Fprintf(d.stderr, "it is not known whether %s is still frozen: %s\n", terminal.Line(i.AggregateID), cleanLines(err.Error()))
+		fmt.Fprintf(d.stderr, "it is not known whether %s is still frozen: %s\n", terminal.Line(i.AggregateID), terminal.Lines(err.Error()))
 		return
 	}
 	for _, f := range known.Freezes {

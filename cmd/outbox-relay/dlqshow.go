@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -76,11 +74,10 @@ func (d *desk) uncover(ctx context.Context, id, reason string) error {
 	if _, err := d.Post(ctx, adminapi.Path("dlq", id, "uncover"), adminapi.Why{Reason: reason}, &u); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, u.Record, "", "  "); err != nil {
-		return fmt.Errorf("decode record: %w", err)
+	fmt.Fprintln(d.stdout)
+	if err := printJSON(d.stdout, u.Record); err != nil {
+		return err
 	}
-	fmt.Fprintf(d.stdout, "\n%s\n", cleanLines(b.String()))
 	if u.RecordTrimmed {
 		fmt.Fprintln(d.stderr, "the copy lacks the payload, which stands in the outbox document alone")
 	}

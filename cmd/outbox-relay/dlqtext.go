@@ -11,15 +11,6 @@ import (
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
-// cleanLines is terminal.Line, but keeps line breaks.
-func cleanLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		lines[i] = terminal.Line(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // brief is clean text of at most n characters.
 func brief(s string, n int) string {
 	runes := []rune(terminal.Line(s))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -72,10 +71,7 @@ func (c *doctorCmd) print(p process, report *doctor.Report) error {
 	if !c.JSON {
 		return report.WriteText(p.stdout)
 	}
-	enc := json.NewEncoder(p.stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false) // for people and scripts, in no page
-	return enc.Encode(report)
+	return writeJSON(p.stdout, report)
 }
 
 // config is what serve would be started with.

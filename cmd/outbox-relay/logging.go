@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
 // logFlags choose what is logged, and how.
@@ -18,13 +20,14 @@ type logFlags struct {
 }
 
 // newLogger logs to w. Under json a line has the fields that Cloud Logging
-// reads: severity, message, time, and the trace of a record in project.
+// reads: severity, message, time, and the trace of a record in project. What
+// others wrote into a field draws nothing on a terminal.
 func newLogger(w io.Writer, flags logFlags, project string) (*zap.Logger, error) {
 	level, err := zapcore.ParseLevel(flags.LogLevel)
 	if err != nil {
 		return nil, usageError("log level: %v", err)
 	}
-	out := zapcore.Lock(zapcore.AddSync(w))
+	out := zapcore.Lock(zapcore.AddSync(terminal.Escaping(w)))
 	if flags.LogFormat == "console" {
 		return zap.New(zapcore.NewCore(consoleEncoder(), out, level)), nil
 	}

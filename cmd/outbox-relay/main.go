@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
 func main() {
@@ -48,7 +50,7 @@ func run(ctx context.Context, args []string, env lookup, stdin io.Reader, stdout
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(stderr, "outbox-relay:", strings.TrimSpace(err.Error()))
+	fmt.Fprintln(stderr, "outbox-relay:", terminal.Lines(strings.TrimSpace(err.Error()))) // which may repeat what others wrote
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
 	}

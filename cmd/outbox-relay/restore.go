@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/restore"
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	relayfirestore "outboxrelay/relay/firestore"
@@ -141,9 +141,7 @@ func agrees(p process, question string) (bool, error) {
 // tell prints a report.
 func (c *restoreCmd) tell(w io.Writer, r *restore.Report) error {
 	if c.JSON {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+		return writeJSON(w, r)
 	}
 	t := newTable(w, "OUTBOX", "PENDING", "RETRYING", "HELD", "SETTLED", "NEWER", "FAULTY")
 	for _, o := range append(r.Outboxes, r.Total()) {
@@ -154,7 +152,7 @@ func (c *restoreCmd) tell(w io.Writer, r *restore.Report) error {
 	}
 	fmt.Fprintf(w, "%s waiting in the export; %s: %d\n", plural(found(r), "record"), c.verb("settled as "+c.As), c.settles(r))
 	fmt.Fprintf(w, "dead letters %s: %d; bulk replays %s: %d\n", c.verb("taken off their replays"), r.Replays, c.verb("ended"), r.Bulks)
-	fmt.Fprintf(w, "left as in the export: frozen aggregates: %d; paused lanes: %s\n", r.Frozen, orElse(joined(r.Paused), "none"))
+	fmt.Fprintf(w, "left as in the export: frozen aggregates: %d; paused lanes: %s\n", r.Frozen, orElse(terminal.Line(joined(r.Paused)), "none"))
 	return nil
 }
 

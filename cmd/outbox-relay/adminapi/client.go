@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
 const (
@@ -206,10 +208,12 @@ func (c *Client) pauseAfter(err error) (pause time.Duration, again bool) {
 	return max(c.pause, min(p.retryAfter, longestPause)), true
 }
 
-// unreachable is a request that got no answer.
+// unreachable is a request that got no answer. Whoever is there in the service's
+// place may have written part of it, as the names in a certificate: it is told in
+// one line.
 type unreachable struct{ err error }
 
-func (e *unreachable) Error() string { return e.err.Error() }
+func (e *unreachable) Error() string { return terminal.Line(e.err.Error()) }
 func (e *unreachable) Unwrap() error { return e.err }
 
 // retryAfter reads the header in its form of seconds; 0: none.

@@ -19,3 +19,12 @@ func Line(s string) string {
 		return r
 	}, s)
 }
+
+// Lines is Line for text of several lines: their breaks stay.
+func Lines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = Line(line)
+	}
+	return strings.Join(lines, "\n")
+}
