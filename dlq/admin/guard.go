@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -22,8 +23,9 @@ type guard struct {
 	mux        *http.ServeMux
 	routes     map[string]*route
 	origin     *http.CrossOriginProtection
-	identities *limits
-	strangers  *limits
+	identities *limits // who has a role
+	outsiders  *limits // who has none, though known
+	strangers  *limits // who is not known
 	turnedAway *turnedAway
 	metrics    *metrics
 	log        *zap.Logger
@@ -33,6 +35,7 @@ func newGuard(c Config, mux *http.ServeMux, routes map[string]*route, m *metrics
 	return &guard{
 		config: c, mux: mux, routes: routes, origin: http.NewCrossOriginProtection(), metrics: m, log: c.Log,
 		identities: newLimits(c.RatePerSecond, c.Burst, c.Now),
+		outsiders:  newLimits(c.RatePerSecond, c.Burst, c.Now),
 		strangers:  newLimits(strangersPerSecond, strangersBurst, c.Now),
 		turnedAway: newTurnedAway(c),
 	}
@@ -106,7 +109,8 @@ func bounded(_ http.ResponseWriter, r *http.Request, _ *call) *Problem {
 
 // known finds out who asks. Those who cannot say are counted by where they come
 // from. Who can is never kept out by them, with a role or without: behind a proxy
-// all come from there.
+// all come from there. Nor is who has a role by those without, who are counted
+// apart, each by name.
 func (g *guard) known(_ http.ResponseWriter, r *http.Request, c *call) *Problem {
 	who, err := g.config.Authenticator.Authenticate(r)
 	if err == nil {
@@ -120,6 +124,9 @@ func (g *guard) known(_ http.ResponseWriter, r *http.Request, c *call) *Problem 
 	}
 	switch refusal.Kind {
 	case auth.Forbidden:
+		if p := g.pace(g.outsiders, refusal.Name); p != nil {
+			return p
+		}
 		g.turnedAway.note(r.Context(), auth.Identity{Name: refusal.Name}, refusal.Code, refusal.Detail)
 		return problem(http.StatusForbidden, refusal.Detail, refusal.Hint)
 	case auth.Off:
@@ -136,13 +143,18 @@ func (g *guard) known(_ http.ResponseWriter, r *http.Request, c *call) *Problem 
 	return problem(http.StatusUnauthorized, refusal.Detail, refusal.Hint).with("WWW-Authenticate", refusal.Challenge)
 }
 
-// paced bounds how often one identity asks.
+// paced bounds how often one identity with a role asks.
 func (g *guard) paced(_ http.ResponseWriter, _ *http.Request, c *call) *Problem {
-	wait, ok := g.identities.take(c.who.Name)
+	return g.pace(g.identities, c.who.Name)
+}
+
+// pace bounds how often somebody asks. Who has no name shares a bound with all others.
+func (g *guard) pace(l *limits, name string) *Problem {
+	wait, ok := l.take(name)
 	if ok {
 		return nil
 	}
-	return problem(http.StatusTooManyRequests, fmt.Sprintf("%s asks more than %g times a second", c.who.Name, g.config.RatePerSecond),
+	return problem(http.StatusTooManyRequests, fmt.Sprintf("%s asks more than %g times a second", cmp.Or(name, "somebody like you"), g.config.RatePerSecond),
 		"wait as long as Retry-After says").after(wait)
 }
 

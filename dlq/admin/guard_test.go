@@ -73,19 +73,6 @@ func TestRateLimitOfStrangers(t *testing.T) {
 	}
 }
 
-// Who is known but has no role is told that, however many without a credential
-// come from the same address.
-func TestForbiddenIsNotCountedAmongStrangers(t *testing.T) {
-	unknown := &auth.Refusal{Kind: auth.Forbidden, Code: "unknown_identity", Name: "mallory@example.com", Detail: "mallory@example.com has no role here", Hint: "h"}
-	f := setup(t, func(c *admin.Config) { c.Authenticator = refusing{unknown} })
-	for range 2001 {
-		f.do("", http.MethodGet, "/dlq", "").refused(http.StatusForbidden, "no role here")
-	}
-	if len(f.queue.entries) != 1 {
-		t.Errorf("%d entries within a minute, want 1", len(f.queue.entries))
-	}
-}
-
 func TestCrossOrigin(t *testing.T) {
 	f := setup(t)
 	const target = "/dlq/x/replay"

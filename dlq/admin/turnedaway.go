@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -15,9 +16,11 @@ const (
 	actionRefused = "refused" // the audit's word for somebody who was turned away
 	// turnedAwayEvery is how often one identity gets an audit entry for that.
 	turnedAwayEvery = time.Minute
-	// maxTurnedAway is how many identities are remembered. While it is full,
-	// others are logged and not audited.
-	maxTurnedAway = 1000
+	// maxMembers and maxOutsiders are how many identities, with a role and without,
+	// get one within that time. Those with a role are as many as the roles file
+	// names; without one anybody in the world may come, under many names.
+	maxMembers   = 1000
+	maxOutsiders = 60
 	// recordWithin bounds the write of an entry: who is turned away waits for it.
 	recordWithin = 2 * time.Second
 )
@@ -28,17 +31,22 @@ type turnedAway struct {
 	log   *zap.Logger
 	now   func() time.Time
 
-	mu   sync.Mutex
-	last map[string]time.Time
+	mu                 sync.Mutex
+	members, outsiders recently
+	overflow           recently // told that there are more
 }
 
 func newTurnedAway(c Config) *turnedAway {
-	return &turnedAway{queue: c.Queue, log: c.Log, now: c.Now, last: make(map[string]time.Time)}
+	return &turnedAway{
+		queue: c.Queue, log: c.Log, now: c.Now,
+		members: newRecently(maxMembers), outsiders: newRecently(maxOutsiders), overflow: newRecently(1),
+	}
 }
 
-// note logs and audits, at most once a minute for each identity.
+// note logs and audits, at most once a minute for each identity, and so many
+// identities in a minute.
 func (t *turnedAway) note(ctx context.Context, who auth.Identity, code, detail string) {
-	if !t.due(who.Name) {
+	if !t.due(who) {
 		return
 	}
 	t.log.Warn("access refused", zap.String("identity", who.Name), zap.Stringer("role", who.Role), zap.String("why", code), zap.String("detail", detail))
@@ -55,23 +63,40 @@ func (t *turnedAway) note(ctx context.Context, who auth.Identity, code, detail s
 	}
 }
 
-func (t *turnedAway) due(name string) bool {
+func (t *turnedAway) due(who auth.Identity) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.now()
-	if last, ok := t.last[name]; ok && now.Sub(last) < turnedAwayEvery {
-		return false
+	all, now := &t.members, t.now()
+	if who.Role == dlq.NoRole {
+		all = &t.outsiders
 	}
-	if len(t.last) >= maxTurnedAway {
-		for n, last := range t.last {
-			if now.Sub(last) >= turnedAwayEvery {
-				delete(t.last, n)
-			}
+	due, room := all.due(who.Name, now)
+	if due && !room {
+		if due, room := t.overflow.due("", now); due && room {
+			t.log.Warn("access refused to more than are written down", zap.Stringer("role", who.Role), zap.Duration("within", turnedAwayEvery))
 		}
 	}
-	if len(t.last) >= maxTurnedAway {
-		return false
+	return due && room
+}
+
+// recently remembers who was noted within turnedAwayEvery.
+type recently struct {
+	most int
+	last map[string]time.Time
+}
+
+func newRecently(most int) recently { return recently{most, make(map[string]time.Time)} }
+
+// due reports whether somebody was not noted recently, and whether there is room
+// to note them. If both, they are noted now.
+func (r *recently) due(name string, now time.Time) (due, room bool) {
+	if last, ok := r.last[name]; ok && now.Sub(last) < turnedAwayEvery {
+		return false, true
 	}
-	t.last[name] = now
-	return true
+	maps.DeleteFunc(r.last, func(_ string, last time.Time) bool { return now.Sub(last) >= turnedAwayEvery })
+	if len(r.last) >= r.most {
+		return true, false
+	}
+	r.last[name] = now
+	return true, true
 }
