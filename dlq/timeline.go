@@ -121,12 +121,12 @@ func (l *telling) record(r tracedRecord) {
 	l.attempts(path, r.AttemptErrors, about)
 	switch r.Status {
 	case contracts.Retrying:
-		l.tell("retry "+path, about.as(r.NextAttemptAt, EventRetryScheduled, fmt.Sprintf("attempt %d is to be made", r.Attempts+1)))
+		l.tell("retry "+path, about.as(r.NextAttemptAt, EventRetryScheduled, fmt.Sprintf("attempt %d is due", r.Attempts+1)))
 	case contracts.Held:
-		l.tell("held "+path, about.as(r.doc.UpdateTime, EventHeld, "held, as aggregate "+r.AggregateID+" is frozen"))
+		l.tell("held "+path, about.as(r.doc.UpdateTime, EventHeld, "held, as aggregate "+r.AggregateID+" was frozen"))
 	case contracts.Delivered:
 		at := reading(r.doc.Fields).time(contracts.FieldDeliveredAt)
-		l.tell("delivered "+path, about.as(at, EventDelivered, "delivered to "+strings.Join(r.DeliveredTargets, ", ")))
+		l.tell("delivered "+path, about.as(at, EventDelivered, "delivered to "+orNone(r.DeliveredTargets)))
 	}
 }
 
@@ -142,6 +142,9 @@ func (l *telling) letter(i tracedLetter) {
 	l.tell("dead "+path, dead)
 	for _, d := range i.Decisions {
 		e := about.as(d.At, decisionKind(d.Action), decisionSummary(d.Action, d.By))
+		if e.Kind == EventReplayEnded && d.By != Service().Name { // no replay did: see Shelve
+			e.Kind, e.Summary = EventDecision, decisionSummary(actionShelve, d.By)
+		}
 		e.Actor, e.Reason = d.By, d.Reason
 		l.tell("entry "+d.ID, e)
 	}
@@ -156,7 +159,7 @@ func (l *telling) letter(i tracedLetter) {
 		l.tell("entry "+r.ID, e)
 	}
 	if Open(i.State) {
-		l.tell("replay "+path, about.as(i.NextReplayAt, EventReplayScheduled, fmt.Sprintf("replay %d is to be made", i.Replays+1)))
+		l.tell("replay "+path, about.as(i.NextReplayAt, EventReplayScheduled, fmt.Sprintf("replay %d is due", i.Replays+1)))
 	}
 }
 
@@ -190,9 +193,9 @@ func (l *telling) entry(e *Entry) {
 		l.told["frozen "+e.On+" "+e.EventID] = true
 		l.tell(fact, about.as(e.At, EventFrozen, "aggregate "+e.On+" frozen: later records of it are held"))
 	case e.Action == actionRelease:
-		l.tell(fact, about.as(e.At, EventRelease, e.Actor+" released aggregate "+e.On))
+		l.tell(fact, about.as(e.At, EventRelease, releaseSummary(e.Actor, e.On)))
 	case e.Action == actionReleased:
-		l.tell(fact, about.as(e.At, EventReleased, "aggregate "+e.On+" released: what was held is delivered"))
+		l.tell(fact, about.as(e.At, EventReleased, "aggregate "+e.On+" released: what was held may be delivered again"))
 	}
 }
 
@@ -207,7 +210,7 @@ func (l *telling) alert(a *Alert) {
 func (l *telling) freeze(f *Freeze) {
 	about := Event{EventID: f.EventID, EventType: f.EventType, Outbox: f.Outbox, Reason: string(f.Reason), AggregateID: f.AggregateID}
 	l.tell("frozen "+f.AggregateID+" "+f.EventID, about.as(f.FrozenAt, EventFrozen, "aggregate "+f.AggregateID+" frozen: later records of it are held"))
-	release := about.as(f.ReleasedAt, EventRelease, f.ReleasedBy+" released aggregate "+f.AggregateID)
+	release := about.as(f.ReleasedAt, EventRelease, releaseSummary(f.ReleasedBy, f.AggregateID))
 	release.Actor, release.Reason = f.ReleasedBy, ""
 	l.tell("entry "+f.Release, release)
 }
@@ -227,6 +230,10 @@ func decisionKind(a Action) EventKind {
 	}
 }
 
+func releaseSummary(by, aggregate string) string {
+	return by + " asked for the release of aggregate " + aggregate
+}
+
 func decisionSummary(a Action, by string) string {
 	switch a {
 	case Replay:
@@ -244,7 +251,9 @@ func decisionSummary(a Action, by string) string {
 	case Failed:
 		return "a replay failed"
 	case Exhausted:
-		return "the last automatic replay failed: it waits for a review"
+		return "the last automatic replay failed: it went to review"
+	case actionShelve:
+		return by + " took it off its replays"
 	}
 	return by + ": " + string(a)
 }

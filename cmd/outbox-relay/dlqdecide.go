@@ -60,6 +60,7 @@ const lookAgain = 500 * time.Millisecond
 // await waits until no replay of the item is under way, and tells how the last
 // one ended.
 func (d *desk) await(ctx context.Context, id string) error {
+	waited := -1 // how many replays had ended while ours had not; -1: that was never seen
 	for still := d.still(); ; {
 		var i adminapi.Item
 		answer, err := d.Get(ctx, adminapi.Path("dlq", id), nil, &i)
@@ -67,9 +68,10 @@ func (d *desk) await(ctx context.Context, id string) error {
 			return err
 		}
 		if i.Replaying != nil {
+			waited = i.Replays
 			still.look(ctx, "", func() { d.tellWait(ctx, i.Lane, i.PendingTargets) })
 			if !wait(ctx, lookAgain) {
-				return errors.New("interrupted; the replay goes on")
+				return errors.New("interrupted, which does not take the replay back")
 			}
 			continue
 		}
@@ -79,7 +81,7 @@ func (d *desk) await(ctx context.Context, id string) error {
 			}
 		}
 		if i.State != contracts.DeadReplayed {
-			return &exitError{exitNotAll, fmt.Errorf("the replay failed: %s", terminal.Line(lastError(i)))}
+			return &exitError{exitNotAll, undelivered(i, i.Replays == waited)}
 		}
 		if !d.json {
 			fmt.Fprintln(d.stdout, "delivered")
@@ -87,6 +89,18 @@ func (d *desk) await(ctx context.Context, id string) error {
 		}
 		return nil
 	}
+}
+
+// undelivered is why an item whose replay was waited for is not delivered.
+// takenBack: no replay of it has ended meanwhile.
+func undelivered(i adminapi.Item, takenBack bool) error {
+	switch {
+	case i.State == contracts.DeadDiscarded:
+		return errors.New("it was given up while its replay was waited for")
+	case takenBack:
+		return fmt.Errorf("the replay ended without a delivery or a failure: it is %s now", terminal.Line(string(i.State)))
+	}
+	return fmt.Errorf("the replay failed: %s", terminal.Line(lastError(i)))
 }
 
 // tellFrozen tells how to release the aggregate of a dead letter that was

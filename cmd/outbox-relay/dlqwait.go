@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
@@ -33,25 +35,55 @@ func (s *standstill) look(ctx context.Context, at string, tell func()) {
 	tell()
 }
 
-// tellWait says on stderr what a replay may be waiting for. lane is "" and targets
-// are none where there may be several.
+// tellWait says on stderr what a replay waits for, as far as that can be seen.
+// lane is "" and targets are none where there may be several: then what is found
+// may hold up some of them.
 func (d *desk) tellWait(ctx context.Context, lane contracts.Lane, targets []string) {
+	paused, lanesErr := d.pausedLanes(ctx, lane)
+	out, seenBy, targetsErr := d.targetsOut(ctx, targets)
+	if ctx.Err() != nil {
+		return
+	}
+	switch found := append(paused, out...); {
+	case lane == "" && len(found) > 0:
+		fmt.Fprintf(d.stderr, "still waiting; what of it is concerned waits: %s\n", strings.Join(found, "; "))
+	case len(found) > 0:
+		fmt.Fprintf(d.stderr, "still waiting: %s\n", strings.Join(found, "; "))
+	case lanesErr != nil || targetsErr != nil:
+		fmt.Fprintln(d.stderr, "still waiting; what for cannot be seen here: /readyz of the service tells which targets are out")
+	case lane == "":
+		fmt.Fprintf(d.stderr, "still waiting; what for is not known: no lane is paused, and %s sees no target out\n", seenBy)
+	default:
+		fmt.Fprintf(d.stderr, "still waiting; what for is not known: its lane is not paused, and %s sees none of its targets out\n", seenBy)
+	}
+}
+
+// pausedLanes tells which lanes are paused: that one, or any where it is "".
+func (d *desk) pausedLanes(ctx context.Context, lane contracts.Lane) (found []string, err error) {
 	var lanes adminapi.List[adminapi.Lane]
-	if _, err := d.Get(ctx, "/lanes", nil, &lanes); err == nil { // who cannot see the lanes is told the rest
-		paused := false
-		for _, l := range lanes.Items {
-			if l.Paused && (lane == "" || l.Lane == lane) {
-				paused = true
-				fmt.Fprintf(d.stderr, "still waiting: %s is paused by %s: %s\n", terminal.Line(string(l.Lane)), orElse(terminal.Line(l.PausedBy), "somebody"), orElse(terminal.Line(l.PauseReason), "none given"))
-			}
-		}
-		if paused {
-			return
+	if _, err := d.Get(ctx, "/lanes", nil, &lanes); err != nil {
+		return nil, err
+	}
+	for _, l := range lanes.Items {
+		if l.Paused && (lane == "" || l.Lane == lane) {
+			found = append(found, terminal.Line(fmt.Sprintf("%s is %s", l.Lane, laneState(l))))
 		}
 	}
-	out := "a target"
-	if len(targets) > 0 {
-		out = terminal.Line(joined(targets))
+	return found, nil
+}
+
+// targetsOut tells which targets are out: of those, or of all where there are
+// none. Each instance sees for itself; seenBy is the one that answered.
+func (d *desk) targetsOut(ctx context.Context, targets []string) (found []string, seenBy string, err error) {
+	var all adminapi.TargetList
+	if _, err := d.Get(ctx, "/targets", nil, &all); err != nil {
+		return nil, "", err
 	}
-	fmt.Fprintf(d.stderr, "still waiting: %s may be out, which /readyz of the service tells; its replays go on by themselves when it is back\n", out)
+	seenBy = orElse(terminal.Line(all.Instance), "the service")
+	for _, t := range all.Items {
+		if t.State != "closed" && (len(targets) == 0 || slices.Contains(targets, t.Target)) {
+			found = append(found, terminal.Line(fmt.Sprintf("%s is out (%s), as %s sees it", t.Target, orElse(t.Reason, t.State), seenBy)))
+		}
+	}
+	return found, seenBy, nil
 }

@@ -49,21 +49,36 @@ func TestWaitIsExplained(t *testing.T) {
 	replaying := func(lane contracts.Lane) adminapi.Item {
 		return adminapi.Item{ID: "x", Lane: lane, PendingTargets: []string{"FUNNEL"}, Replaying: &adminapi.Request{}}
 	}
+	targets := func(out string) adminapi.TargetList {
+		l := adminapi.TargetList{Instance: "relay-1", Items: []adminapi.Target{{Target: "CLAIMS_HANDLER", State: "closed"}, {Target: "FUNNEL", State: "closed"}}}
+		for n := range l.Items {
+			if l.Items[n].Target == out {
+				l.Items[n].State, l.Items[n].Reason = "open", "Unavailable"
+			}
+		}
+		return l
+	}
+	const unseen, unknown = "still waiting; what for cannot be seen here", "still waiting; what for is not known: its lane is not paused, and relay-1 sees none of its targets out\n"
 	for _, tc := range []struct {
-		name  string
-		lane  contracts.Lane
-		lanes any // nil: not to be seen
-		want  string
+		name           string
+		lane           contracts.Lane
+		lanes, targets any // nil: not to be seen
+		want           string
 	}{
-		{"its lane is paused", contracts.CriticalLane, paused, "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n"},
-		{"another lane is paused", contracts.StandardLane, paused, "still waiting: FUNNEL may be out"},
-		{"no lane is paused", contracts.CriticalLane, running, "still waiting: FUNNEL may be out"},
-		{"the lanes cannot be seen", contracts.CriticalLane, nil, "still waiting: FUNNEL may be out"},
+		{"its lane is paused", contracts.CriticalLane, paused, nil, "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n"},
+		{"another lane is paused", contracts.StandardLane, paused, targets(""), unknown},
+		{"its target is out", contracts.CriticalLane, running, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n"},
+		{"its target is out, and the lanes cannot be seen", contracts.CriticalLane, nil, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n"},
+		{"another target is out", contracts.CriticalLane, running, targets("CLAIMS_HANDLER"), unknown},
+		{"the targets cannot be seen", contracts.CriticalLane, running, nil, unseen},
+		{"the lanes cannot be seen", contracts.CriticalLane, nil, targets(""), unseen},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			answers := map[string][]any{"/dlq/x": {replaying(tc.lane), replaying(tc.lane), adminapi.Item{State: contracts.DeadReplayed}}}
-			if tc.lanes != nil {
-				answers["/lanes"] = []any{tc.lanes}
+			for path, answer := range map[string]any{"/lanes": tc.lanes, "/targets": tc.targets} {
+				if answer != nil {
+					answers[path] = []any{answer}
+				}
 			}
 			d, stdout, stderr := counter(t, answers)
 			if err := d.await(t.Context(), "x"); err != nil {
@@ -78,14 +93,40 @@ func TestWaitIsExplained(t *testing.T) {
 		bulk := func(state dlq.BulkState, replaying int) adminapi.Bulk {
 			return adminapi.Bulk{State: state, Total: 2, Replaying: replaying, Delivered: 2 - replaying}
 		}
-		d, _, stderr := counter(t, map[string][]any{"/replays/b": {bulk(dlq.BulkRunning, 2), bulk(dlq.BulkRunning, 2), bulk(dlq.BulkDone, 0)}, "/lanes": {paused}})
+		d, _, stderr := counter(t, map[string][]any{"/replays/b": {bulk(dlq.BulkRunning, 2), bulk(dlq.BulkRunning, 2), bulk(dlq.BulkDone, 0)}, "/lanes": {paused}, "/targets": {targets("FUNNEL")}})
 		if err := d.follow(t.Context(), "b"); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := stderr.String(), "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n"; got != want {
+		want := "still waiting; what of it is concerned waits: CRITICAL_LANE is paused by alice: the consumer moves; FUNNEL is out (Unavailable), as relay-1 sees it\n"
+		if got := stderr.String(); got != want {
 			t.Errorf("told %q, want %q", got, want)
 		}
 	})
+}
+
+func TestEndThatIsNoFailureIsNotToldAsOne(t *testing.T) {
+	waits := adminapi.Item{State: contracts.DeadAwaitingReview, Replays: 1, Replaying: &adminapi.Request{}, Errors: []adminapi.Attempt{{Code: "Internal", Message: "long ago"}}}
+	ended := func(change func(*adminapi.Item)) adminapi.Item {
+		i := waits
+		i.Replaying = nil
+		change(&i)
+		return i
+	}
+	for _, tc := range []struct {
+		name  string
+		looks []any
+		want  string
+	}{
+		{"it failed", []any{waits, ended(func(i *adminapi.Item) { i.Replays = 2 })}, "the replay failed: Internal: long ago"},
+		{"it had ended before the first look", []any{ended(func(i *adminapi.Item) { i.Replays = 2 })}, "the replay failed: Internal: long ago"},
+		{"it was taken back", []any{waits, ended(func(*adminapi.Item) {})}, "the replay ended without a delivery or a failure: it is awaiting_review now"},
+		{"it was given up", []any{waits, ended(func(i *adminapi.Item) { i.State = contracts.DeadDiscarded })}, "it was given up while its replay was waited for"},
+	} {
+		d, _, _ := counter(t, map[string][]any{"/dlq/x": tc.looks})
+		if err := d.await(t.Context(), "x"); err == nil || err.Error() != tc.want {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
+	}
 }
 
 func TestStandstillIsToldOnceItIsLong(t *testing.T) {

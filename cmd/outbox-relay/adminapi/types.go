@@ -237,6 +237,20 @@ type Lane struct {
 	P99Millis   int64          `json:"p99Millis"`
 }
 
+// Target is where records are delivered to.
+type Target struct {
+	Target string    `json:"target"`
+	State  string    `json:"state"` // of its breaker: closed while it answers
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
+}
+
+// TargetList is all targets, as one instance sees them.
+type TargetList struct {
+	Items    []Target `json:"items"`
+	Instance string   `json:"instance"`
+}
+
 // LaneControl is whether a lane is paused, and who said so last.
 type LaneControl struct {
 	Lane   contracts.Lane `json:"lane"`
