@@ -30,6 +30,7 @@ type freezes struct {
 	mu         sync.Mutex // before any ledger's lock
 	aggregates map[string]*frozen
 	doubtful   map[string]struct{} // to be read again: it may be gone
+	voids      int                 // burials that were void since the start
 	wake       chan struct{}       // a token when something became doubtful
 }
 
@@ -37,7 +38,7 @@ type freezes struct {
 type frozen struct {
 	freeze  *dlq.Freeze // as last told; nil: there is none
 	dying   int         // burials of this relay on their way that freeze it
-	void    int         // of these, such as were not written by us: what stands has to be read
+	void    []int       // of these, such as were not written by us, each by its number: what stands has to be read
 	thawing map[*outbox]struct{}
 }
 
@@ -65,6 +66,14 @@ func (f *frozen) standing(o *outbox) standing {
 }
 
 func (f *frozen) over() bool { return f.freeze == nil && f.dying == 0 && len(f.thawing) == 0 }
+
+// endVoid ends the void burials up to that number, as a read that began after
+// them does.
+func (f *frozen) endVoid(upTo int) {
+	left := slices.DeleteFunc(f.void, func(n int) bool { return n <= upTo })
+	f.dying -= len(f.void) - len(left)
+	f.void = left
+}
 
 func (z *freezes) getLocked(aggregateID string) *frozen {
 	f := z.aggregates[aggregateID]
@@ -179,7 +188,9 @@ func (z *freezes) buried(freeze *dlq.Freeze) {
 func (z *freezes) notBuried(aggregateID string) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.getLocked(aggregateID).void++
+	f := z.getLocked(aggregateID)
+	z.voids++
+	f.void = append(f.void, z.voids)
 	z.doubtLocked(aggregateID)
 }
 
@@ -274,13 +285,16 @@ func (z *freezes) settleDoubts(ctx context.Context) error {
 	return err
 }
 
-// look reads the freezes of aggregates as they stand now.
+// look reads the freezes of aggregates as they stand now. Others may look at
+// the same time, so it takes down only what it can tell of: the freezes that
+// were known and the burials that were void before it read.
 func (z *freezes) look(ctx context.Context, aggregateIDs ...string) error {
-	before := make(map[string]frozen)
+	known := make(map[string]*dlq.Freeze)
 	z.mu.Lock()
+	voids := z.voids
 	for _, id := range aggregateIDs {
 		if f := z.aggregates[id]; f != nil {
-			before[id] = *f
+			known[id] = f.freeze
 		}
 	}
 	z.mu.Unlock()
@@ -295,14 +309,13 @@ func (z *freezes) look(ctx context.Context, aggregateIDs ...string) error {
 		there[freeze.AggregateID] = struct{}{}
 		z.mergeLocked(freeze)
 	}
-	for id, was := range before {
+	for id, freeze := range known {
 		f := z.aggregates[id]
 		if f == nil {
 			continue
 		}
-		f.dying -= was.void
-		f.void -= was.void
-		if _, ok := there[id]; !ok && f.freeze != nil && f.freeze == was.freeze {
+		f.endVoid(voids)
+		if _, ok := there[id]; !ok && f.freeze != nil && f.freeze == freeze {
 			z.goneLocked(id, f)
 			continue
 		}

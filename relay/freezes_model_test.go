@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -17,19 +18,24 @@ import (
 
 // TestFreezesModel plays the view of one aggregate's freeze against Firestore:
 // it is frozen, released and let go by others and by this relay, while a watch
-// tells of it late. Whatever the order, the view comes to what stands, its
-// records wait while a burial is on its way, and what this relay froze stays
-// frozen however old the news are that arrive afterwards.
+// tells of it late and several looks are under way at once, as the follower's
+// and those of refused holds are. Whatever the order, the view comes to what
+// stands, its records wait while a burial is on its way, and what this relay
+// froze stays frozen however old the news are that arrive afterwards.
 func TestFreezesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newFreezesModel(t)
+		defer m.close()
 		t.Repeat(map[string]func(*rapid.T){
 			"freeze":  func(*rapid.T) { m.write(dlq.Frozen) },
 			"release": m.release,
 			"end":     m.end,
 			"see":     func(*rapid.T) { m.seen = append(m.seen, m.server.all()) },
 			"tell":    m.tell,
-			"look":    m.lookWhile,
+			"doubts":  func(*rapid.T) { m.begin(m.view.settleDoubts) },
+			"refused": func(*rapid.T) { m.begin(m.refusedHold) },
+			"answer":  m.answer,
+			"fail":    m.fail,
 			"bury":    m.bury,
 			"die":     m.die,
 			"commit":  m.commit,
@@ -42,12 +48,49 @@ func TestFreezesModel(t *testing.T) {
 	})
 }
 
+// TestOverlappingLooksEndAVoidBurialOnce has two looks under way at once, both
+// begun after a burial was void. Another one that is on its way keeps the
+// aggregate's records waiting, whether it began before the looks or in between
+// their ends.
+func TestOverlappingLooksEndAVoidBurialOnce(t *testing.T) {
+	for name, between := range map[string]bool{"it began before": false, "it began in between": true} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { // whichever of them ends first
+				m := newFreezesModel(t)
+				defer m.close()
+				m.die(t)
+				if !between {
+					m.die(t)
+				}
+				m.void(t)
+				m.begin(m.view.settleDoubts)
+				m.begin(m.refusedHold)
+				m.answer(t)
+				if between {
+					m.die(t)
+				}
+				m.answer(t)
+				m.check(t)
+				m.finish(t)
+			})
+		})
+	}
+}
+
 // freezeServer is the one freeze document in Firestore.
 type freezeServer struct {
 	dlq.Store
 	clock  time.Time
 	freeze *dlq.Freeze // nil: there is none
-	during func()      // happens once while a read is on its way back; nil: nothing does
+	read   *modelRead  // the answer to the next read is kept back as this; nil: it comes at once
+}
+
+// modelRead is a read whose answer is on its way.
+type modelRead struct {
+	taken  chan struct{} // closed once Firestore has read
+	answer chan error    // nil: the answer arrives
+	over   chan error    // what the reader returned
+	unread int           // as many voids had there been when it began
 }
 
 func (s *freezeServer) tick() time.Time {
@@ -71,20 +114,30 @@ func (s *freezeServer) Get(_ context.Context, _ string, ids ...string) ([]dlq.Do
 			docs[i].Fields = map[string]any{contracts.FieldAggregateID: f.AggregateID, dlq.FreezeFieldState: string(f.State)}
 		}
 	}
-	if during := s.during; during != nil {
-		s.during = nil
-		during()
+	if r := s.read; r != nil {
+		s.read = nil
+		close(r.taken)
+		if err := <-r.answer; err != nil {
+			return nil, err
+		}
 	}
 	return docs, nil
 }
+
+// modelRecords is an outbox without records.
+type modelRecords struct{ Store }
+
+func (modelRecords) Page(context.Context, Scan) ([]Doc, error) { return nil, nil }
 
 type freezesModel struct {
 	server *freezeServer
 	view   *freezes
 	outbox *outbox
 	seen   [][]*dlq.Freeze // what the watch saw and has not told yet
+	reads  []*modelRead    // under way
 	dying  int             // burials begun
-	voided bool            // one of them was void, and what stands was not read since
+	voids  int             // of them, such as were void
+	known  int             // of these, such as a read that began afterwards told of
 	wrote  []*dlq.Freeze   // burials written, of which the relay has not heard
 	mine   time.Time       // when the freeze that this relay wrote and heard of last was written; zero: it is gone
 }
@@ -101,7 +154,7 @@ func newFreezesModel(t *rapid.T) *freezesModel {
 	m.view = newFreezes(queue, zap.NewNop(), metrics)
 	m.outbox = &outbox{
 		spec: &contracts.Outbox{Name: "box"}, ledger: newLedger(), thaws: newThaws(), freezes: m.view, log: zap.NewNop(),
-		pools: make(map[contracts.Lane]*lanes.Pool),
+		pools: make(map[contracts.Lane]*lanes.Pool), store: modelRecords{}, burials: &burials{},
 	}
 	for _, lane := range contracts.Lanes() {
 		pool, err := lanes.New(lanes.Config{
@@ -149,20 +202,54 @@ func (m *freezesModel) tell(t *rapid.T) {
 	m.seen = m.seen[1:]
 }
 
-func (m *freezesModel) look() {
-	if err := m.view.settleDoubts(context.Background()); err != nil {
-		panic(err)
+// begin has look read what stands, and keeps the answer back.
+func (m *freezesModel) begin(look func(context.Context) error) {
+	r := &modelRead{taken: make(chan struct{}), answer: make(chan error), over: make(chan error, 1), unread: m.voids}
+	m.server.read = r
+	go func() { r.over <- look(context.Background()) }()
+	select {
+	case <-r.taken:
+		m.reads = append(m.reads, r)
+	case err := <-r.over: // there was nothing to read
+		m.server.read = nil
+		if err != nil {
+			panic(err)
+		}
 	}
-	m.voided = false
 }
 
-// lookWhile looks while a whole burial happens, or nothing.
-func (m *freezesModel) lookWhile(t *rapid.T) {
-	if rapid.Bool().Draw(t, "a burial happens meanwhile") {
-		m.server.during = func() { m.bury(t) }
+// refusedHold looks as the settler of a refused hold does.
+func (m *freezesModel) refusedHold(ctx context.Context) error {
+	return m.view.look(ctx, modelAggregate)
+}
+
+// endRead has the answer of one of the reads arrive, or err.
+func (m *freezesModel) endRead(t *rapid.T, err error) {
+	if len(m.reads) == 0 {
+		t.Skip("nothing is being read")
 	}
-	m.look()
-	m.server.during = nil
+	n := rapid.IntRange(0, len(m.reads)-1).Draw(t, "read")
+	r := m.reads[n]
+	m.reads = slices.Delete(m.reads, n, n+1)
+	r.answer <- err
+	if got := <-r.over; !errors.Is(got, err) {
+		t.Fatalf("a look whose read ended with %v returned %v", err, got)
+	}
+	if err == nil {
+		m.known = max(m.known, r.unread)
+	}
+}
+
+func (m *freezesModel) answer(t *rapid.T) { m.endRead(t, nil) }
+
+func (m *freezesModel) fail(t *rapid.T) { m.endRead(t, context.DeadlineExceeded) }
+
+// close lets the reads end that a failed check left under way.
+func (m *freezesModel) close() {
+	for _, r := range m.reads {
+		r.answer <- context.Canceled
+		<-r.over
+	}
 }
 
 // bury is a burial from its beginning to its end.
@@ -191,7 +278,7 @@ func (m *freezesModel) hear(t *rapid.T) {
 	if len(m.wrote) == 0 {
 		t.Skip("nothing written")
 	}
-	m.view.buried(m.wrote[0])
+	m.outbox.buried(m.dead(), m.wrote[0].UpdateTime)
 	if f := m.server.freeze; f != nil && !f.UpdateTime.Before(m.wrote[0].UpdateTime) {
 		m.mine = m.wrote[0].UpdateTime
 	}
@@ -203,22 +290,24 @@ func (m *freezesModel) void(t *rapid.T) {
 	if m.dying == len(m.wrote) {
 		t.Skip("nothing dies")
 	}
-	m.view.notBuried(modelAggregate)
+	m.outbox.notBuried(m.dead())
 	m.dying--
-	m.voided = true
+	m.voids++
+}
+
+// dead is the settlement of a record that freezes the aggregate.
+func (m *freezesModel) dead() *settlement {
+	item := dlq.Item{Tier: contracts.SecurityBlock, AggregateID: modelAggregate}
+	return &settlement{kind: settleDead, dead: &deadLetter{item: item}}
 }
 
 func (m *freezesModel) thaw() {
-	for _, aggregateID := range m.outbox.thaws.take() {
-		if m.standing() == standThawing {
-			m.view.thawed(m.outbox, aggregateID, nil)
-		}
-	}
+	m.outbox.thawEach(context.Background(), m.outbox.thaws.take())
 }
 
 func (m *freezesModel) check(t *rapid.T) {
 	s := m.standing()
-	if (m.dying > 0 || m.voided) && s == standFree {
+	if (m.dying > 0 || m.voids > m.known) && s == standFree {
 		t.Fatalf("free while a burial is on its way, or nobody knows what became of it")
 	}
 	known := []standing{standFrozen, standReleasing}
@@ -238,10 +327,15 @@ func (m *freezesModel) finish(t *rapid.T) {
 	for m.dying > 0 {
 		m.void(t)
 	}
+	for len(m.reads) > 0 {
+		m.answer(t)
+	}
 	for _, seen := range append(m.seen, m.server.all()) {
 		m.view.told(seen)
 	}
-	m.look()
+	if err := m.view.settleDoubts(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 	m.thaw()
 	want := standFree
 	if f := m.server.freeze; f != nil {
