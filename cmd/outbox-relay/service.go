@@ -257,9 +257,21 @@ func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener)
 		}
 		closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		defer cancel()
-		return errors.Join(err, s.close(closing), shutHTTP(closing, srv))
+		return errors.Join(err, answerLast(closing, srv), s.close(closing))
 	})
 	return g.Wait()
+}
+
+// answerLast shuts the HTTP server while all that its answers need is still
+// open: a decision that is being written comes to its end. The other half of
+// the time is for what is closed afterwards.
+func answerLast(ctx context.Context, srv *http.Server) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
+	return shutHTTP(ctx, srv)
 }
 
 func (s *service) cleanUp(what string, f func(context.Context) error) {
