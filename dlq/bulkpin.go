@@ -56,7 +56,8 @@ func (p pin) judge(i *Item, bulk string) pinState {
 	case i.LastReplay != nil && i.LastReplay.Bulk == bulk, i.Replays > p.replays && i.askedBy(bulk):
 		// The second: another replay followed, which nothing can after a delivery.
 		return pinFailed
-	case !Open(i.State) || i.Replays != p.replays || i.Replaying != nil || i.Tier == contracts.SecurityBlock:
+	case !Open(i.State) || i.Replays != p.replays || i.Replaying != nil || i.Tier == contracts.SecurityBlock, i.askedBy(bulk):
+		// The last: what it asked for was withdrawn.
 		return pinSkipped
 	}
 	return pinWaiting

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -14,7 +13,7 @@ import (
 
 // Decide is the decision of a person about a dead letter.
 type Decide struct {
-	Action Action // Replay, Discard, Authorize or Note
+	Action Action // Replay, Discard, Authorize, Withdraw or Note
 	Actor  Actor
 	Reason string    // required
 	Seen   time.Time // the update time of what the actor saw; zero: whatever stands there
@@ -49,7 +48,7 @@ func (q *Queue) Decide(ctx context.Context, id string, d Decide) (*Decided, erro
 	}
 	q.log.Info("decision about a dead letter", zap.String("action", string(d.Action)), zap.String("actor", d.Actor.Name), zap.String("deadLetter", id),
 		zap.String("traceId", j.after.TraceID), zap.String("state", string(j.after.State)), zap.String("bulk", d.Bulk))
-	if d.Action == Replay || d.Action == Discard { // younger ones may have waited for what was discarded
+	if d.Action == Replay || d.Action == Discard || d.Action == Withdraw { // younger ones may have waited for what was discarded
 		q.Ring(BellReplays)
 	}
 	return &Decided{Item: j.after, Entry: j.entry, Order: j.order}, nil
@@ -57,8 +56,8 @@ func (q *Queue) Decide(ctx context.Context, id string, d Decide) (*Decided, erro
 
 // check returns the reason, trimmed.
 func (d *Decide) check() (reason string, err error) {
-	if !slices.Contains([]Action{Replay, Discard, Authorize, Note}, d.Action) {
-		return "", &Refusal{Kind: Invalid, Detail: fmt.Sprintf("%q is not something that people decide", d.Action), Hint: "replay, discard, authorize or note"}
+	if !slices.Contains([]Action{Replay, Discard, Authorize, Withdraw, Note}, d.Action) {
+		return "", &Refusal{Kind: Invalid, Detail: fmt.Sprintf("%q is not something that people decide", d.Action), Hint: "replay, discard, authorize, withdraw or note"}
 	}
 	if d.Actor.Name == "" {
 		return "", &Refusal{Kind: Forbidden, Detail: "nobody decides nothing: the actor has no name"}
@@ -121,27 +120,14 @@ func (i *Item) decided(id string) bool {
 // judge finds the row of the table that the decision takes, or why there is none.
 func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
 	d := j.decide
-	if needs := leastRole(item.Tier, d.Action); d.Actor.Role < max(needs, Operator) {
-		return Transition{}, forbidden(d.Actor, max(needs, Operator), fmt.Sprintf("to %s a dead letter of %s", d.Action, item.Tier))
-	}
-	orphan := j.queue.catalog.Outbox(item.Outbox) == nil
-	next := Next
-	if orphan {
-		next = NextOrphan
-	}
-	row, ok := next(item.Place(), d.Action)
+	row, refused := Judge(j.queue.catalog, item, d.Action, d.Actor)
 	switch {
-	case !ok:
-		return Transition{}, unfit(item, d.Action)
-	case d.Actor.Role < row.By:
-		return Transition{}, forbidden(d.Actor, row.By, fmt.Sprintf("to %s it while it is %s", d.Action, item.State))
+	case refused != nil:
+		return Transition{}, refused
 	case d.Action != Replay:
 		return row, nil
-	case orphan:
-		return Transition{}, orphaned(item)
-	}
-	if err := j.queue.mayReplay(item, d); err != nil {
-		return Transition{}, err
+	case d.Bulk != "" && item.Tier == contracts.SecurityBlock:
+		return Transition{}, &Refusal{Kind: Forbidden, Detail: fmt.Sprintf("%s is never replayed in bulk", contracts.SecurityBlock), Hint: "replay it by itself"}
 	}
 	if err := j.queue.inTurn(ctx, item); err != nil {
 		return Transition{}, err
@@ -152,34 +138,6 @@ func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
 	order, err := j.queue.orderNote(ctx, item, maxDeliveredSince)
 	j.order = order
 	return row, err
-}
-
-// mayReplay judges who asks for a replay of a SECURITY_BLOCK dead letter.
-func (q *Queue) mayReplay(item *Item, d Decide) error {
-	if item.Tier != contracts.SecurityBlock {
-		return nil
-	}
-	if d.Bulk != "" {
-		return &Refusal{Kind: Forbidden, Detail: fmt.Sprintf("%s is never replayed in bulk", contracts.SecurityBlock), Hint: "replay it by itself"}
-	}
-	if q.twoPersons(item) && strings.EqualFold(item.AuthorizedBy, d.Actor.Name) {
-		return &Refusal{
-			Kind: Forbidden, Detail: fmt.Sprintf("%s authorized it, and %s asks for two persons", item.AuthorizedBy, item.EventType),
-			Hint: "another person replays it",
-		}
-	}
-	return nil
-}
-
-// twoPersons reports whether the catalog asks for two persons. Where it does
-// not know the event any more, it is taken to.
-func (q *Queue) twoPersons(item *Item) bool {
-	outbox := q.catalog.Outbox(item.Outbox)
-	if outbox == nil {
-		return true
-	}
-	route := outbox.Route(item.EventType)
-	return route == nil || route.TwoPersonRule
 }
 
 // apply moves the item along row and returns the fields that change.
@@ -194,6 +152,9 @@ func (j *judgement) apply(item *Item, row Transition) map[string]any {
 		after.Replaying = &Request{ID: d.ID, By: d.By, At: d.At, Reason: d.Reason, Bulk: j.decide.Bulk}
 		after.NextReplayAt = d.At
 		changed = append(changed, contracts.DeadFieldReplaying, contracts.DeadFieldNextReplayAt)
+	case Withdraw:
+		after.NextReplayAt, after.Replaying, after.AuthorizedBy = time.Time{}, nil, ""
+		changed = append(changed, contracts.DeadFieldState, contracts.DeadFieldNextReplayAt, contracts.DeadFieldReplaying, contracts.DeadFieldAuthorizedBy)
 	case Discard:
 		after.NextReplayAt, after.Replaying = time.Time{}, nil
 		changed = append(changed, contracts.DeadFieldState, contracts.DeadFieldOpen, contracts.DeadFieldNextReplayAt, contracts.DeadFieldReplaying)

@@ -32,7 +32,7 @@ func TestUnfitSaysWhatToDo(t *testing.T) {
 				if replaying {
 					i.Replaying = &Request{By: "somebody"}
 				}
-				for _, a := range []Action{Replay, Discard, Authorize} {
+				for _, a := range []Action{Replay, Discard, Authorize, Withdraw} {
 					if r := unfit(i, a); r.Kind != Conflict || r.Detail == "" {
 						t.Errorf("%s of %s, %s: %+v", a, tier, state, r)
 					}
@@ -54,6 +54,9 @@ func TestLeastRole(t *testing.T) {
 		{contracts.SecurityBlock, Authorize, Security},
 		{contracts.SecurityBlock, Discard, Security},
 		{contracts.SecurityBlock, Replay, Operator},
+		{contracts.SecurityBlock, Withdraw, Security},
+		{contracts.ReviewRequired, Withdraw, Operator},
+		{contracts.SafeAuto, Withdraw, NoRole},
 		{contracts.SecurityBlock, Note, Operator},
 		{contracts.SecurityBlock, Delivered, NoRole},
 	} {

@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,9 @@ type Result struct {
 // End notes how a replay of the item, as it was read before the replay, ended.
 // In one commit it moves the item on, marks its record delivered when all
 // targets have it, and writes the audit entry. A request that came while the
-// replay ran is answered by it. An item that somebody else moved meanwhile is
-// refused.
+// replay ran is answered by it. One that was withdrawn while it ran, or whose
+// item was discarded, is told of all the same; see LateTransitions. An item that
+// another replay or a death moved meanwhile is refused.
 func (q *Queue) End(ctx context.Context, item *Item, r Result) (*Item, error) {
 	if r.At.IsZero() {
 		r.At = q.now()
@@ -83,12 +85,12 @@ func (e *ending) writes(ctx context.Context) ([]Write, error) {
 		return nil, &Refusal{Kind: Changed, Detail: "another replay of it ended meanwhile, or it died again"}
 	}
 	action := e.action(item)
-	row, ok := Next(item.Place(), action)
+	row, ok := NextLate(e.item.Place(), item.Place(), action)
 	if !ok {
 		return nil, unfit(item, action)
 	}
 	fields := e.apply(item, row)
-	entry := e.after.entry(e.id, Service(), action, item.State, e.reason())
+	entry := e.after.entry(e.id, Service(), action, item.State, e.told(item))
 	writes := []Write{
 		{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, Fields: fields, IfUnchangedSince: item.UpdateTime},
 		entry.Write(),
@@ -119,7 +121,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 	after.NextReplayAt = time.Time{}
 	after.Replaying = nil
 	after.LastReplay = &Ended{ID: e.id, At: r.At, Delivered: row.Action == Delivered, By: Service().Name}
-	if asked := item.Replaying; asked != nil {
+	if asked := cmp.Or(item.Replaying, e.item.Replaying); asked != nil {
 		after.LastReplay.Request, after.LastReplay.Bulk, after.LastReplay.By = asked.ID, asked.Bulk, asked.By
 	}
 	after.PendingTargets = stillPending(item, r.Missing, r.Acked)
@@ -178,6 +180,17 @@ func (e *ending) record(ctx context.Context, item *Item) (w Write, ok bool, err 
 		w.Fields[contracts.FieldExpireAt] = e.result.At.Add(spec.Retention)
 	}
 	return w, true, nil
+}
+
+// told tells the end in words, and what was decided of item while it came.
+func (e *ending) told(item *Item) string {
+	switch {
+	case item.State == contracts.DeadDiscarded:
+		return clip("it was under way when the dead letter was discarded: " + e.reason())
+	case e.item.Replaying != nil && item.Replaying == nil:
+		return clip("it was under way when it was withdrawn: " + e.reason())
+	}
+	return e.reason()
 }
 
 // reason tells the end in words.

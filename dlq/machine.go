@@ -12,6 +12,7 @@ const (
 	Replay    Action = "replay"    // deliver it now, to the targets still missing
 	Discard   Action = "discard"   // give it up
 	Authorize Action = "authorize" // allow its replay
+	Withdraw  Action = "withdraw"  // take the request for its replay back, and the authorization
 	Note      Action = "note"      // write something down about it
 )
 
@@ -24,7 +25,7 @@ const (
 
 // Actions lists every action.
 func Actions() []Action {
-	return []Action{Replay, Discard, Authorize, Note, Delivered, Failed, Exhausted}
+	return []Action{Replay, Discard, Authorize, Withdraw, Note, Delivered, Failed, Exhausted}
 }
 
 // Place is where a dead letter stands.
@@ -44,7 +45,7 @@ type Transition struct {
 }
 
 // Transitions is the table of all that can happen to a dead letter. Nothing
-// but OrphanTransitions changes a state otherwise.
+// but OrphanTransitions and LateTransitions changes a state otherwise.
 func Transitions() []Transition {
 	const (
 		safe, review, block = contracts.SafeAuto, contracts.ReviewRequired, contracts.SecurityBlock
@@ -64,13 +65,18 @@ func Transitions() []Transition {
 		// REVIEW_REQUIRED waits for an operator.
 		{Place{review, awaiting, false}, Replay, Place{review, awaiting, true}, Operator},
 		{Place{review, awaiting, false}, Discard, Place{review, discarded, false}, Operator},
+		{Place{review, awaiting, true}, Withdraw, Place{review, awaiting, false}, Operator},
+		{Place{review, awaiting, true}, Discard, Place{review, discarded, false}, Operator},
 		{Place{review, awaiting, true}, Delivered, Place{review, replayed, false}, NoRole},
 		{Place{review, awaiting, true}, Failed, Place{review, awaiting, false}, NoRole},
 		// SECURITY_BLOCK waits for the security role first.
 		{Place{block, blocked, false}, Authorize, Place{block, authorized, false}, Security},
 		{Place{block, blocked, false}, Discard, Place{block, discarded, false}, Security},
+		{Place{block, authorized, false}, Withdraw, Place{block, blocked, false}, Security},
 		{Place{block, authorized, false}, Discard, Place{block, discarded, false}, Security},
 		{Place{block, authorized, false}, Replay, Place{block, authorized, true}, Operator},
+		{Place{block, authorized, true}, Withdraw, Place{block, blocked, false}, Security},
+		{Place{block, authorized, true}, Discard, Place{block, discarded, false}, Security},
 		{Place{block, authorized, true}, Delivered, Place{block, replayed, false}, NoRole},
 		{Place{block, authorized, true}, Failed, Place{block, authorized, false}, NoRole},
 	}
@@ -92,8 +98,28 @@ func OrphanTransitions() []Transition {
 	}
 }
 
-// table is Transitions by what looks it up, orphans is OrphanTransitions.
-var table, orphans = tableOf(Transitions()), tableOf(OrphanTransitions())
+// LateTransitions is what the end of a replay does to a dead letter whose replay
+// was withdrawn, or which was given up, while it was under way: what was
+// delivered was delivered, whatever was decided meanwhile, and what failed
+// brings nothing back.
+func LateTransitions() []Transition {
+	const review, block = contracts.ReviewRequired, contracts.SecurityBlock
+	var rows []Transition
+	for _, p := range []Place{
+		{review, contracts.DeadAwaitingReview, false},
+		{review, contracts.DeadDiscarded, false},
+		{block, contracts.DeadBlocked, false},
+		{block, contracts.DeadAuthorized, false},
+		{block, contracts.DeadDiscarded, false},
+	} {
+		rows = append(rows, Transition{p, Delivered, Place{p.Tier, contracts.DeadReplayed, false}, NoRole}, Transition{p, Failed, p, NoRole})
+	}
+	return rows
+}
+
+// table is Transitions by what looks it up, orphans is OrphanTransitions, late is
+// LateTransitions.
+var table, orphans, late = tableOf(Transitions()), tableOf(OrphanTransitions()), tableOf(LateTransitions())
 
 func tableOf(rows []Transition) map[Place]map[Action]Transition {
 	t := make(map[Place]map[Action]Transition)
@@ -134,6 +160,19 @@ func NextOrphan(p Place, a Action) (row Transition, ok bool) {
 		return row, true
 	}
 	return Next(p, a)
+}
+
+// NextLate is Next for the end of a replay that began when the dead letter stood
+// at began, where that is not the place any more at which it ends.
+func NextLate(began, p Place, a Action) (row Transition, ok bool) {
+	if row, ok = Next(p, a); ok {
+		return row, true
+	}
+	if _, ended := Next(began, a); !ended {
+		return Transition{}, false
+	}
+	row, ok = late[p][a]
+	return row, ok
 }
 
 // Open reports whether a dead letter in that state still waits for somebody.

@@ -67,21 +67,33 @@ func unfit(i *Item, a Action) *Refusal {
 	case !Open(i.State):
 		r.Detail = fmt.Sprintf("it is %s already: nothing more can be done about it", i.State)
 		r.Hint = "a note can still be added"
+	case a == Authorize && i.Tier != contracts.SecurityBlock:
+		r.Detail = fmt.Sprintf("only %s needs an authorization, and it stands under %s", contracts.SecurityBlock, i.Tier)
+		r.Hint = "replay it"
+	case a == Discard && i.Tier == contracts.SafeAuto:
+		r.Detail = "it is replayed by itself, so it cannot be discarded yet"
+		r.Hint = fmt.Sprintf("after its last automatic replay it waits for a review, under %s", contracts.ReviewRequired)
+	case a == Withdraw && i.Tier == contracts.SafeAuto:
+		r.Detail = "it is replayed by itself, which nobody can withdraw"
+		r.Hint = fmt.Sprintf("after its last automatic replay it waits for a review, under %s", contracts.ReviewRequired)
+	case a == Withdraw && i.Tier == contracts.SecurityBlock:
+		r.Detail = "its replay was not authorized: there is nothing to withdraw"
+		r.Hint = "discard it if it is not to be delivered"
+	case a == Withdraw:
+		r.Detail = "no replay of it was asked for: there is nothing to withdraw"
+		r.Hint = "discard it if it is not to be delivered"
 	case i.Replaying != nil:
-		r.Detail = fmt.Sprintf("the replay that %s asked for at %s has not ended", i.Replaying.By, clock(i.Replaying.At))
-		r.Hint = "wait for its end"
+		r.Detail = fmt.Sprintf("the replay that %s asked for at %s has not ended", orNobody(i.Replaying.By), clock(i.Replaying.At))
+		r.Hint = "wait for its end, or withdraw it"
+		if i.Tier == contracts.SafeAuto {
+			r.Hint = "wait for its end"
+		}
 	case a == Replay && i.State == contracts.DeadBlocked:
 		r.Detail = "it is blocked: its replay was not authorized"
 		r.Hint = "someone with the role security authorizes it first"
 	case a == Authorize && i.State == contracts.DeadAuthorized:
 		r.Detail = "its replay was authorized already, by " + orNobody(i.AuthorizedBy)
 		r.Hint = "replay it"
-	case a == Authorize:
-		r.Detail = fmt.Sprintf("only %s needs an authorization, and it stands under %s", contracts.SecurityBlock, i.Tier)
-		r.Hint = "replay it"
-	case a == Discard && i.Tier == contracts.SafeAuto:
-		r.Detail = "it is replayed by itself, so it cannot be discarded yet"
-		r.Hint = fmt.Sprintf("after its last automatic replay it waits for a review, under %s", contracts.ReviewRequired)
 	}
 	return r
 }

@@ -242,6 +242,8 @@ func decisionSummary(a Action, by string) string {
 		return by + " discarded it"
 	case Authorize:
 		return by + " authorized its replay"
+	case Withdraw:
+		return by + " withdrew its replay"
 	case Note:
 		return by + " noted something"
 	case actionUncover:

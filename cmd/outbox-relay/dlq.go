@@ -22,6 +22,7 @@ type dlqCmd struct {
 	Replay    dlqReplayCmd    `cmd:"" help:"Deliver a dead letter now, to the targets that still lack it."`
 	Discard   dlqDiscardCmd   `cmd:"" help:"Give a dead letter up."`
 	Authorize dlqAuthorizeCmd `cmd:"" help:"Allow the replay of a SECURITY_BLOCK dead letter."`
+	Withdraw  dlqWithdrawCmd  `cmd:"" help:"Take back the replay that was asked for, and an authorization."`
 	Note      dlqNoteCmd      `cmd:"" help:"Write something down about a dead letter."`
 	Release   dlqReleaseCmd   `cmd:"" help:"Let the held records of a frozen aggregate go on."`
 	Freezes   dlqFreezesCmd   `cmd:"" help:"List frozen aggregates."`

@@ -166,6 +166,17 @@ func (c *dlqAuthorizeCmd) Run(ctx context.Context, p process) error {
 	return c.decideAndTell(ctx, p, c.ID, "authorize", c.reasonFlag, "may be replayed")
 }
 
+type dlqWithdrawCmd struct {
+	ID string `arg:"" help:"ID of the dead letter."`
+	reasonFlag
+	apiFlags
+}
+
+// Run withdraws.
+func (c *dlqWithdrawCmd) Run(ctx context.Context, p process) error {
+	return c.decideAndTell(ctx, p, c.ID, "withdraw", c.reasonFlag, "is not to be replayed any more")
+}
+
 type dlqNoteCmd struct {
 	ID string `arg:"" help:"ID of the dead letter."`
 	reasonFlag

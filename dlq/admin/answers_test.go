@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -60,7 +61,7 @@ func TestETagAndIfMatch(t *testing.T) {
 }
 
 func TestDecisions(t *testing.T) {
-	for path, action := range map[string]dlq.Action{"replay": dlq.Replay, "discard": dlq.Discard, "authorize": dlq.Authorize, "notes": dlq.Note} {
+	for path, action := range map[string]dlq.Action{"replay": dlq.Replay, "discard": dlq.Discard, "authorize": dlq.Authorize, "withdraw": dlq.Withdraw, "notes": dlq.Note} {
 		f := setup(t)
 		status := http.StatusOK
 		if action == dlq.Replay {
@@ -87,19 +88,19 @@ func TestPossible(t *testing.T) {
 		change func(*fakeQueue)
 		want   map[dlq.Action]string // part of why not; "" for what is allowed
 	}{
-		{"operator reviews", "dev-operator", nil, map[dlq.Action]string{"replay": "", "discard": "", "authorize": "only SECURITY_BLOCK", "note": ""}},
-		{"viewer", "dev-viewer", nil, map[dlq.Action]string{"replay": "needs the role operator", "discard": "needs the role operator", "authorize": "only SECURITY_BLOCK", "note": "needs the role operator"}},
+		{"operator reviews", "dev-operator", nil, map[dlq.Action]string{"replay": "", "discard": "", "withdraw": "nothing to withdraw", "authorize": "only SECURITY_BLOCK", "note": ""}},
+		{"viewer", "dev-viewer", nil, map[dlq.Action]string{"replay": "needs the role operator", "discard": "needs the role operator", "authorize": "needs the role operator", "note": "needs the role operator"}},
 		{"older first", "dev-operator", func(q *fakeQueue) { q.older = []*dlq.Item{{ID: "older"}} }, map[dlq.Action]string{"replay": "comes first: older", "discard": "", "note": ""}},
-		{"being replayed", "dev-operator", func(q *fakeQueue) { q.item.Replaying = &dlq.Request{By: "alice"} }, map[dlq.Action]string{"replay": "alice asked for has not ended", "discard": "has not ended", "note": ""}},
+		{"being replayed", "dev-operator", func(q *fakeQueue) { q.item.Replaying = &dlq.Request{By: "alice"} }, map[dlq.Action]string{"replay": "that alice asked for", "discard": "", "withdraw": "", "note": ""}},
 		{"closed", "dev-security", func(q *fakeQueue) { q.item.State = contracts.DeadReplayed }, map[dlq.Action]string{"replay": "replayed already", "discard": "replayed already", "authorize": "replayed already", "note": ""}},
 		{"by itself", "dev-operator", func(q *fakeQueue) { q.item.Tier, q.item.State = contracts.SafeAuto, contracts.DeadScheduled }, map[dlq.Action]string{"replay": "", "discard": "by itself", "note": ""}},
 		{"its outbox is gone", "dev-operator", func(q *fakeQueue) {
 			q.item.Tier, q.item.State, q.item.Outbox = contracts.SafeAuto, contracts.DeadScheduled, "goneOutbox"
-		}, map[dlq.Action]string{"replay": "no outbox goneOutbox", "discard": "", "note": ""}},
+		}, map[dlq.Action]string{"replay": "does not have its outbox goneOutbox", "discard": "", "note": ""}},
 		{"blocked, operator", "dev-operator", block(contracts.DeadBlocked, "", "RoleChanged"), map[dlq.Action]string{"replay": "not authorized", "authorize": "needs the role security", "discard": "needs the role security", "note": ""}},
 		{"blocked, security", "dev-security", block(contracts.DeadBlocked, "", "RoleChanged"), map[dlq.Action]string{"replay": "not authorized", "authorize": "", "discard": ""}},
-		{"authorized, other", "dev-operator", block(contracts.DeadAuthorized, "dev-security", "PolicyChanged"), map[dlq.Action]string{"replay": "", "authorize": "authorized already, by dev-security"}},
-		{"authorized, same, one is enough", "dev-security", block(contracts.DeadAuthorized, "dev-security", "RoleChanged"), map[dlq.Action]string{"replay": ""}},
+		{"authorized, other", "dev-operator", block(contracts.DeadAuthorized, "dev-security", "PolicyChanged"), map[dlq.Action]string{"replay": "", "withdraw": "needs the role security", "authorize": "needs the role security"}},
+		{"authorized, same, one is enough", "dev-security", block(contracts.DeadAuthorized, "dev-security", "RoleChanged"), map[dlq.Action]string{"replay": "", "withdraw": "", "authorize": "authorized already, by dev-security"}},
 		{"authorized, same, two persons", "dev-security", block(contracts.DeadAuthorized, "Dev-Security", "PolicyChanged"), map[dlq.Action]string{"replay": "asks for two persons"}},
 		{"authorized, same, event not known any more", "dev-security", block(contracts.DeadAuthorized, "dev-security", "Gone"), map[dlq.Action]string{"replay": "asks for two persons"}},
 	}
@@ -114,8 +115,8 @@ func TestPossible(t *testing.T) {
 			for _, p := range got.Actions {
 				byAction[p.Action] = p
 			}
-			if len(byAction) != 4 {
-				t.Errorf("got %v, want four actions", got.Actions)
+			if len(byAction) != 5 {
+				t.Errorf("got %v, want five actions", got.Actions)
 			}
 			for action, why := range tt.want {
 				p := byAction[action]
@@ -133,11 +134,12 @@ func block(state contracts.DeadState, by, eventType string) func(*fakeQueue) {
 	}
 }
 
-// TestPossibleIsWhatTheQueueDoes compares what the API promises with what a real queue then does.
+// TestPossibleIsWhatTheQueueDoes compares what the API promises with what a real
+// queue then does, also about dead letters whose outbox the catalog has no more.
 func TestPossibleIsWhatTheQueueDoes(t *testing.T) {
 	q := embedded(t)
 	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog, c.RatePerSecond, c.Burst = q, q.catalog, 1e6, 1e6 })
-	paths := map[dlq.Action]string{"replay": "replay", "authorize": "authorize", "discard": "discard", "note": "notes"}
+	paths := map[dlq.Action]string{"replay": "replay", "authorize": "authorize", "withdraw": "withdraw", "discard": "discard", "note": "notes"}
 	states := map[string]func() *dlq.Item{
 		"scheduled": func() *dlq.Item { return q.die("AccountCreated") },
 		"awaiting":  func() *dlq.Item { return q.die("WalletDeducted") },
@@ -145,6 +147,11 @@ func TestPossibleIsWhatTheQueueDoes(t *testing.T) {
 		"discarded": func() *dlq.Item { return f.after(q.die("WalletDeducted"), "discard") },
 		"blocked":   func() *dlq.Item { return q.die("RoleChanged") },
 		"approved":  func() *dlq.Item { return f.after(q.die("RoleChanged"), "authorize") },
+		"asked for": func() *dlq.Item { return f.after(f.after(q.die("RoleChanged"), "authorize"), "replay") },
+		"hastened":  func() *dlq.Item { return f.after(q.die("AccountCreated"), "replay") },
+	}
+	for state, item := range maps.Clone(states) {
+		states[state+" of an outbox that is gone"] = func() *dlq.Item { return q.orphan(item()) }
 	}
 	cases := 0
 	for state, item := range states {

@@ -53,9 +53,14 @@ func (a *api) decisions() {
 			"A SECURITY_BLOCK one must be authorized first, and where its event asks for two persons, by another one. "+
 			"An older open dead letter of its aggregate comes first: until then this is refused.")
 	add(dlq.Discard, "discard", dlq.Operator, http.StatusOK, "Give it up",
-		"It will not be delivered. A SECURITY_BLOCK one needs the role security.")
+		"It will not be delivered, not by a replay that was asked for either. A SECURITY_BLOCK one needs the role security. "+
+			"A delivery that is under way at this moment comes to its end: then it is replayed after all.")
 	add(dlq.Authorize, "authorize", dlq.Security, http.StatusOK, "Allow its replay",
 		"Of a SECURITY_BLOCK one. The replay itself is asked for apart.")
+	add(dlq.Withdraw, "withdraw", dlq.Operator, http.StatusOK, "Take its replay back",
+		"What was asked for and has not ended is not delivered any more: the dead letter waits for a review again. "+
+			"A SECURITY_BLOCK one is blocked again, with or without a replay that was asked for, and needs the role security. "+
+			"A delivery that is under way at this moment comes to its end, which the dead letter then tells of.")
 	add(dlq.Note, "notes", dlq.Operator, http.StatusOK, "Write something down",
 		"It becomes part of its history and of the audit, and changes nothing else.")
 }

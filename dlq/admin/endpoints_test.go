@@ -21,6 +21,7 @@ var endpoints = []endpoint{
 	{http.MethodGet, "/dlq/{id}", "/dlq/7f0c:acc-1:3", "", "viewer", 200},
 	{http.MethodPost, "/dlq/{id}/replay", "/dlq/7f0c:acc-1:3/replay", because, "operator", 202},
 	{http.MethodPost, "/dlq/{id}/discard", "/dlq/7f0c:acc-1:3/discard", because, "operator", 200},
+	{http.MethodPost, "/dlq/{id}/withdraw", "/dlq/7f0c:acc-1:3/withdraw", because, "operator", 200},
 	{http.MethodPost, "/dlq/{id}/notes", "/dlq/7f0c:acc-1:3/notes", because, "operator", 200},
 	{http.MethodPost, "/dlq/{id}/authorize", "/dlq/7f0c:acc-1:3/authorize", because, "security", 200},
 	{http.MethodPost, "/replays", "/replays", `{"filter":{"outbox":"accOutbox"},"ratePerSecond":5}`, "operator", 202},

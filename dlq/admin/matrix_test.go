@@ -96,12 +96,28 @@ func (q *realQueue) dieOf(eventType, aggregate string) *dlq.Item {
 	return i
 }
 
+// orphan moves an item to an outbox that the catalog does not have.
+func (q *realQueue) orphan(i *dlq.Item) *dlq.Item {
+	q.t.Helper()
+	outbox := dlq.Write{Collection: contracts.CollectionDeadLetters, ID: i.ID, Op: dlq.OpUpdate, Fields: map[string]any{contracts.DeadFieldOutbox: "goneOutbox"}}
+	if _, err := q.store.Commit(q.t.Context(), []dlq.Write{outbox}); err != nil {
+		q.t.Fatal(err)
+	}
+	return i
+}
+
 // ready makes what an endpoint needs, and returns a request for it and the ID of the dead letter that it is about.
 func (q *realQueue) ready(e endpoint) (target, body, id string) {
 	q.t.Helper()
 	item := q.die("WalletDeducted")
 	if slices.ContainsFunc([]string{"/authorize", "/release", "/uncover", "/{aggregateId}"}, func(end string) bool { return strings.HasSuffix(e.pattern, end) }) {
 		item = q.die("RoleChanged")
+	}
+	if strings.HasSuffix(e.pattern, "/withdraw") {
+		asked := dlq.Decide{Action: dlq.Replay, Actor: dlq.Actor{Name: "x", Role: dlq.Operator}, Reason: "x"}
+		if _, err := q.Decide(q.t.Context(), item.ID, asked); err != nil {
+			q.t.Fatal(err)
+		}
 	}
 	bulk := "none"
 	if e.pattern == "/replays/{id}/cancel" || e.pattern == "/replays/{id}" {

@@ -51,7 +51,7 @@ var auditSubjects = []subjectName{
 
 // auditActions are the words of the audit.
 var auditActions = []string{
-	"replay", "authorize", "discard", "note", "uncover", "delivered", "failed", "exhausted", "freeze", "release", "released", "pause", "resume",
+	"replay", "authorize", "withdraw", "discard", "note", "uncover", "delivered", "failed", "exhausted", "freeze", "release", "released", "pause", "resume",
 	"start", "cancel", "finish", "stop", "restore", "shelve", "refused",
 }
 

@@ -15,7 +15,7 @@ import (
 // it.
 func addItem(s *server) {
 	on := s.screen("/dlq/{id}", "item.html", s.loadItem)
-	for _, action := range []dlq.Action{dlq.Replay, dlq.Authorize, dlq.Discard, dlq.Note} {
+	for _, action := range []dlq.Action{dlq.Replay, dlq.Authorize, dlq.Withdraw, dlq.Discard, dlq.Note} {
 		s.action("/dlq/{id}/"+decisionPaths[action], on, func(ctx context.Context, v *visit) (string, error) {
 			return s.decide(ctx, v, action)
 		})
@@ -69,6 +69,7 @@ func (s *server) loadItem(ctx context.Context, v *visit) (*page, error) {
 var doneTexts = map[string]string{
 	"replay":    "Asked for. This page tells how the replay ends, without a reload.",
 	"authorize": "Its replay is allowed now. It is asked for apart.",
+	"withdraw":  "Its replay is withdrawn.",
 	"discard":   "It is given up.",
 	"note":      "Your note stands in its history and in the audit.",
 }

@@ -122,23 +122,28 @@ func barred(page, action string) string {
 // TestItemSaysWhoMay compares what each role sees with what the server then does.
 func TestItemSaysWhoMay(t *testing.T) {
 	f := setup(t)
-	paths := map[string]string{"replay": "replay", "authorize": "authorize", "discard": "discard", "note": "notes", "uncover": "uncover"}
+	paths := map[string]string{"replay": "replay", "authorize": "authorize", "withdraw": "withdraw", "discard": "discard", "note": "notes", "uncover": "uncover"}
 	for _, tt := range []struct {
 		kind      string
 		eventType string
 		who       string
 		want      map[string]string // part of why not; "" for what may be done; left out: it is not offered
 	}{
-		{"review", "WalletDeducted", "dev-viewer", map[string]string{"replay": "it needs the role operator, and you have viewer: ask someone", "discard": "the role operator", "note": "the role operator"}},
+		{"review", "WalletDeducted", "dev-viewer", map[string]string{"replay": "needs the role operator, and dev-viewer has viewer: ask someone", "discard": "the role operator", "note": "the role operator"}},
 		{"review", "WalletDeducted", "dev-operator", map[string]string{"replay": "", "discard": "", "note": ""}},
-		{"safe", "AccountCreated", "dev-viewer", map[string]string{"replay": "the role operator", "discard": "it is replayed by itself", "note": "the role operator"}},
+		{"safe", "AccountCreated", "dev-viewer", map[string]string{"replay": "the role operator", "discard": "the role operator", "note": "the role operator"}},
 		{"safe", "AccountCreated", "dev-operator", map[string]string{"replay": "", "discard": "it is replayed by itself", "note": ""}},
-		{"blocked", "RoleChanged", "dev-viewer", map[string]string{"replay": "not authorized", "authorize": "the role security", "discard": "the role security", "note": "the role operator", "uncover": "the role security, and you have viewer"}},
-		{"blocked", "RoleChanged", "dev-operator", map[string]string{"replay": "not authorized", "authorize": "the role security", "discard": "the role security", "note": "", "uncover": "the role security, and you have operator"}},
-		{"blocked", "RoleChanged", "dev-security", map[string]string{"replay": "not authorized", "authorize": "", "discard": "", "note": "", "uncover": ""}},
+		{"blocked", "RoleChanged", "dev-viewer", map[string]string{"replay": "the role operator", "authorize": "the role security", "withdraw": "the role security", "discard": "the role security", "note": "the role operator", "uncover": "the role security, and you have viewer"}},
+		{"blocked", "RoleChanged", "dev-operator", map[string]string{"replay": "not authorized", "authorize": "the role security", "withdraw": "the role security", "discard": "the role security", "note": "", "uncover": "the role security, and you have operator"}},
+		{"blocked", "RoleChanged", "dev-security", map[string]string{"replay": "not authorized", "authorize": "", "withdraw": "nothing to withdraw", "discard": "", "note": "", "uncover": ""}},
+		{"asked", "WalletDeducted", "dev-viewer", map[string]string{"replay": "the role operator", "withdraw": "the role operator", "discard": "the role operator", "note": "the role operator"}},
+		{"asked", "WalletDeducted", "dev-operator", map[string]string{"replay": "has not ended", "withdraw": "", "discard": "", "note": ""}},
 	} {
 		for action, path := range paths {
 			p, item := f.person(tt.who), f.die("accOutbox", tt.eventType, "who-"+tt.kind+tt.who+action, 1)
+			if tt.kind == "asked" {
+				f.decide(item, dlq.Replay, "otto", dlq.Operator)
+			}
 			_, page := p.get(itemPath(item))
 			why, offered := tt.want[action]
 			if open := strings.Contains(page, `id="act-`+action+`"`); open != (offered && why == "") {

@@ -12,11 +12,11 @@ import (
 )
 
 // decisionPaths are where the API takes decisions, and the console too.
-var decisionPaths = map[dlq.Action]string{dlq.Replay: "replay", dlq.Authorize: "authorize", dlq.Discard: "discard", dlq.Note: "notes"}
+var decisionPaths = map[dlq.Action]string{dlq.Replay: "replay", dlq.Authorize: "authorize", dlq.Withdraw: "withdraw", dlq.Discard: "discard", dlq.Note: "notes"}
 
 // decisionLabels are what the buttons say.
 var decisionLabels = map[dlq.Action]string{
-	dlq.Replay: "Replay it", dlq.Authorize: "Authorize its replay", dlq.Discard: "Discard it", dlq.Note: "Add a note",
+	dlq.Replay: "Replay it", dlq.Authorize: "Authorize its replay", dlq.Withdraw: "Withdraw its replay", dlq.Discard: "Discard it", dlq.Note: "Add a note",
 }
 
 // decide takes a decision about what the visitor saw: the form holds its entity
@@ -57,10 +57,14 @@ func (p *itemPage) acts(v *visit) {
 	}
 }
 
-// order lists the actions as one takes them. Only what was blocked is authorized.
+// order lists the actions as one takes them. Only what was blocked is authorized,
+// and only what was asked for or authorized is withdrawn.
 func (p *itemPage) order() []dlq.Action {
 	if p.Tier == contracts.SecurityBlock {
-		return []dlq.Action{dlq.Authorize, dlq.Replay, dlq.Discard, dlq.Note}
+		return []dlq.Action{dlq.Authorize, dlq.Replay, dlq.Withdraw, dlq.Discard, dlq.Note}
+	}
+	if p.Replaying != nil {
+		return []dlq.Action{dlq.Replay, dlq.Withdraw, dlq.Discard, dlq.Note}
 	}
 	return []dlq.Action{dlq.Replay, dlq.Discard, dlq.Note}
 }
@@ -89,6 +93,8 @@ func (p *itemPage) will(action dlq.Action) []string {
 			return append(out, fmt.Sprintf("%s asks for two persons: who authorizes it cannot ask for its replay.", brief(p.EventType, maxName)))
 		}
 		return append(out, "The replay may be asked for by whom you like, yourself included.")
+	case dlq.Withdraw:
+		return p.withdrawWill()
 	case dlq.Discard:
 		out := []string{
 			fmt.Sprintf("It is not delivered to %s, now or later. This cannot be undone; the record stays in the dead letter.", p.targets()),
@@ -100,6 +106,15 @@ func (p *itemPage) will(action dlq.Action) []string {
 		return out
 	}
 	return []string{"It becomes part of its history and of the audit, and changes nothing else."}
+}
+
+// withdrawWill says what becomes of it, and of a delivery under way.
+func (p *itemPage) withdrawWill() []string {
+	after := "It waits for somebody to decide, as before its replay was asked for."
+	if p.Tier == contracts.SecurityBlock {
+		after = "It is blocked again: its replay needs a new authorization."
+	}
+	return []string{after, "A delivery that is under way at this moment comes to its end, and this page tells of it."}
 }
 
 // replayWill says where a replay goes, and in what order.

@@ -27,7 +27,9 @@ func TestOrphans(t *testing.T) {
 	f := setup(t, newCloud(t))
 	safe, asked := f.die("wsOutbox", "Anything", "w1", 1), f.die("wsOutbox", "Anything", "w2", 1)
 	review, known := f.die("orgOutbox", "SkillRecognitionGranted", "o1", 1), f.die("tagOutbox", "TagLifecycleEvent", "t1", 1)
+	waiting := f.die("orgOutbox", "SkillRecognitionGranted", "o2", 1)
 	f.decide(asked.ID, dlq.Replay, operator)
+	f.decide(waiting.ID, dlq.Replay, operator)
 	discard := dlq.Decide{Action: dlq.Discard, Actor: operator, Reason: "because"}
 	_, err := f.queue.Decide(t.Context(), safe.ID, discard)
 	refused(t, err, dlq.Conflict)
@@ -43,7 +45,7 @@ func TestOrphans(t *testing.T) {
 	refused(t, err, dlq.Forbidden)
 	_, err = f.queue.Decide(t.Context(), known.ID, discard)
 	refused(t, err, dlq.Conflict)
-	for _, i := range []*dlq.Item{safe, asked, review} {
+	for _, i := range []*dlq.Item{safe, asked, review, waiting} {
 		f.decide(i.ID, dlq.Discard, operator)
 		if got := f.item(i.ID); got.State != contracts.DeadDiscarded || got.Replaying != nil || !got.NextReplayAt.IsZero() {
 			t.Errorf("got %+v, want it discarded", got)
