@@ -54,10 +54,10 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 		if o := r.shares.of(p.share); o != nil && !o.grant.Valid() {
 			return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(lapsedPause)}
 		}
-		job := p.job()
-		if job == nil {
+		if !r.wanted(ctx, p) {
 			return nil, nil, drop
 		}
+		job := p.job()
 		p.trail.begin(job)
 		return job, func(out ier.Outcome) lanes.Verdict { return r.concludeReplay(ctx, p, out) }, lanes.Verdict{}
 	}

@@ -144,7 +144,7 @@ func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed 
 		return nil, failed, nil
 	}
 	share, _ := r.shareOf(item)
-	p = &replay{item: item, rec: rec, share: share, data: checked.Data, lane: item.Lane, done: make(chan struct{})}
+	p = &replay{item: item, rec: rec, share: share, data: checked.Data, lane: item.Lane, readAt: r.now(), done: make(chan struct{})}
 	if !p.lane.Valid() {
 		p.lane = checked.Lane
 	}

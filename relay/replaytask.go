@@ -26,7 +26,8 @@ type replay struct {
 	unrouted []contracts.AttemptError
 	trail    *trail // of its trace; nil: it is not traced
 
-	targets []string // not tried yet
+	targets []string  // not tried yet
+	readAt  time.Time // when its dead letter was read last, at the latest
 	round   dlq.Round
 
 	once   sync.Once
@@ -71,11 +72,8 @@ func (p *replay) giveUp(pool *lanes.Pool, cause error) {
 	}
 }
 
-// job is what its turn in the lane delivers; nil when it is over.
+// job is what its turn in the lane delivers.
 func (p *replay) job() *ier.Job {
-	if p.finished() {
-		return nil
-	}
 	return &ier.Job{
 		Record: p.rec, Data: p.data, Lane: p.lane, Targets: p.targets, Replay: p.item.ID,
 		Attempt: p.item.Attempts + p.item.Replays + 1,

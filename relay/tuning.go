@@ -45,6 +45,9 @@ type Tuning struct {
 	// at a target that answers others, before they count as its own attempts.
 	// Default 10.
 	OutageTolerance int
+	// ReplayRecheck is how long a replay may wait in its lane before its dead
+	// letter is read again, as somebody may have withdrawn it. Default 1 s.
+	ReplayRecheck time.Duration
 	// StopBudget is the time from the end of Run's context to its return.
 	// Default 8 s, of Cloud Run's 10.
 	StopBudget time.Duration
@@ -57,7 +60,7 @@ func DefaultTuning() Tuning {
 		SweepInterval: 30 * time.Second, SweepAge: 30 * time.Second,
 		ListenBackoff: 100 * time.Millisecond, ListenBackoffMax: 10 * time.Second,
 		PageSize: 200, CommitSize: 200, Commits: 4, CommitTimeout: 15 * time.Second,
-		Behind: 64, OutageTolerance: 10, StopBudget: 8 * time.Second,
+		Behind: 64, OutageTolerance: 10, ReplayRecheck: time.Second, StopBudget: 8 * time.Second,
 	}
 }
 
@@ -73,6 +76,7 @@ func (t Tuning) withDefaults() Tuning {
 		{&t.ListenBackoff, &d.ListenBackoff},
 		{&t.ListenBackoffMax, &d.ListenBackoffMax},
 		{&t.CommitTimeout, &d.CommitTimeout},
+		{&t.ReplayRecheck, &d.ReplayRecheck},
 		{&t.StopBudget, &d.StopBudget},
 	} {
 		if *f.v == 0 {
@@ -99,7 +103,7 @@ func (t Tuning) Validate() error {
 	for name, d := range map[string]time.Duration{
 		"CanaryInterval": t.CanaryInterval, "SilenceBound": t.SilenceBound, "RecycleAfter": t.RecycleAfter, "SweepInterval": t.SweepInterval,
 		"SweepAge": t.SweepAge, "ListenBackoff": t.ListenBackoff, "ListenBackoffMax": t.ListenBackoffMax,
-		"CommitTimeout": t.CommitTimeout, "StopBudget": t.StopBudget,
+		"CommitTimeout": t.CommitTimeout, "ReplayRecheck": t.ReplayRecheck, "StopBudget": t.StopBudget,
 	} {
 		if d <= 0 {
 			errs = append(errs, fmt.Errorf("%s is %v, want more than 0", name, d))
