@@ -173,7 +173,7 @@ func (s *sweeper) retrying(ctx context.Context) error {
 	if err != nil || all == 0 {
 		return err
 	}
-	entries, err := o.retrying(ctx, o.tuning.SweepAge)
+	entries, err := o.retrying(ctx, "", o.tuning.SweepAge)
 	if found := o.takeRetrying(entries); found > 0 {
 		o.metrics.swept.WithLabelValues(o.spec.Name, foundRetrying).Add(float64(found))
 		o.log.Warn("sweep found records in backoff that nobody waits for", zap.Int("records", found))

@@ -114,14 +114,11 @@ func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err e
 // takeBackoff takes the records of an aggregate in backoff into memory that are
 // not there, and returns how many.
 func (o *outbox) takeBackoff(ctx context.Context, aggregateID string) (taken int, err error) {
-	scan := o.scan(ScanRetrying)
-	scan.Aggregate, scan.Limit = aggregateID, sweepPage
-	err = o.pageByID(ctx, scan, func(d Doc) {
-		if o.takeRetrying(d) {
-			taken++
-		}
-	})
-	return taken, err
+	entries, err := o.retrying(ctx, aggregateID, 0)
+	if err != nil {
+		return 0, err
+	}
+	return o.takeRetrying(entries), nil
 }
 
 // pendingOf finds the oldest pending record of an aggregate in each feed, and
