@@ -57,7 +57,7 @@ func TestBillOfASweepOverRecordsInBackoff(t *testing.T) {
 	f := billed(t)
 	f.retries(3, time.Hour)
 	f.script(func(context.Context, string, *contracts.Record) error {
-		return failure(contracts.Attributable, "InvalidState")
+		return own()
 	})
 	const waiting = 30 // each of an aggregate of its own
 	s := f.sweeps("wsOutbox")

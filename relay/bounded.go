@@ -20,8 +20,8 @@ func (b bounded) Page(ctx context.Context, s Scan) ([]Doc, error) {
 }
 
 // Count implements Store.
-func (b bounded) Count(ctx context.Context, s Scan) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.bound)
+func (b bounded) Count(ctx context.Context, scans ...Scan) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(len(scans))*b.bound)
 	defer cancel()
-	return b.Store.Count(ctx, s)
+	return b.Store.Count(ctx, scans...)
 }

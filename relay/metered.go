@@ -30,12 +30,12 @@ func (m metered) Page(ctx context.Context, s Scan) ([]Doc, error) {
 }
 
 // Count implements Store.
-func (m metered) Count(ctx context.Context, s Scan) (int64, error) {
-	n, err := m.Store.Count(ctx, s)
-	if err == nil {
-		m.metrics.read(s.Outbox, readByCount, max(1, (int(n)+countedAtOnce-1)/countedAtOnce))
+func (m metered) Count(ctx context.Context, scans ...Scan) ([]int64, error) {
+	counts, err := m.Store.Count(ctx, scans...)
+	for i, n := range counts {
+		m.metrics.read(scans[i].Outbox, readByCount, max(1, (int(n)+countedAtOnce-1)/countedAtOnce))
 	}
-	return n, err
+	return counts, err
 }
 
 // read counts documents that were read.

@@ -16,8 +16,10 @@ type Store interface {
 	// Watch opens a snapshot listener on s, whose Limit bounds its window. The
 	// stream ends with ctx; whoever opened it must end that ctx, always.
 	Watch(ctx context.Context, s Scan) (Stream, error)
-	// Count counts the documents of s, its Limit and cursor apart.
-	Count(ctx context.Context, s Scan) (int64, error)
+	// Count counts the documents of each scan, its Limit and cursor apart, all as
+	// they stand at one moment: what comes, changes or expires meanwhile never
+	// makes them disagree.
+	Count(ctx context.Context, scans ...Scan) ([]int64, error)
 	// Get reads one document; ok is false when it does not exist.
 	Get(ctx context.Context, outbox, id string) (doc Doc, ok bool, err error)
 	// Commit applies all writes or none and returns the server's commit time,

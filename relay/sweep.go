@@ -14,10 +14,16 @@ import (
 // documents are read only where the counts disagree.
 type sweeper struct {
 	outbox   *outbox
-	oldest   map[*feed]Position // where the search for missed records goes on
-	pendings string             // document ID where the search among pending ones goes on
-	rest     int64              // sweeps until all documents are counted again
-	heldRest int                // sweeps until held records are counted again
+	oldest   map[*feed]Position  // where the search for missed records goes on
+	searches map[searched]string // document ID where a search goes on; none: nothing is searched
+	rest     int64               // sweeps until all documents are counted again
+	heldRest int                 // sweeps until held records are counted again
+}
+
+// searched is what is searched, and for what.
+type searched struct {
+	kind  ScanKind
+	found string
 }
 
 const (
@@ -30,7 +36,7 @@ const (
 )
 
 func (o *outbox) sweepLoop(ctx context.Context) error {
-	s := &sweeper{outbox: o, oldest: make(map[*feed]Position)}
+	s := &sweeper{outbox: o, oldest: make(map[*feed]Position), searches: make(map[searched]string)}
 	for sleep(ctx, o.tuning.SweepInterval) {
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			o.metrics.sweepErrors.WithLabelValues(o.spec.Name).Inc()
@@ -131,33 +137,42 @@ func (s *sweeper) missed(ctx context.Context, f *feed) error {
 // unplaced looks for pending records that no query of a listener matches.
 func (s *sweeper) unplaced(ctx context.Context) error {
 	o := s.outbox
-	all, err := o.store.Count(ctx, o.scan(ScanUnordered))
-	if err != nil {
+	if err := s.strays(ctx); err != nil {
 		return err
-	}
-	visible, err := s.strays(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range o.feeds {
-		n, err := o.store.Count(ctx, o.laneScan(f))
-		if err != nil {
-			return err
-		}
-		visible += n
-	}
-	o.health.counted(all - canaries(o))
-	if all <= visible {
-		s.pendings = ""
-		return nil
 	}
 	scan := o.scan(ScanUnordered)
-	scan.AfterID, scan.Limit = s.pendings, sweepPage
-	return s.search(ctx, scan, foundUnplaced, &s.pendings, sweepPages, func(fields map[string]any) bool {
+	parts := []Scan{o.strayScans()[0]}
+	for _, f := range o.feeds {
+		parts = append(parts, o.laneScan(f))
+	}
+	all, beyond, err := o.beyond(ctx, scan, parts...)
+	if err != nil {
+		return err
+	}
+	o.health.counted(all - canaries(o))
+	if beyond <= 0 {
+		delete(s.searches, searched{scan.Kind, foundUnplaced})
+		return nil
+	}
+	return s.search(ctx, scan, foundUnplaced, func(fields map[string]any) bool {
 		lane, _ := fields[contracts.FieldLane].(string)
 		_, placed := fields[contracts.FieldCreatedAt]
 		return lane == "" || !placed
 	})
+}
+
+// beyond counts all documents of a scan, and those of them that none of its parts
+// shows.
+func (o *outbox) beyond(ctx context.Context, whole Scan, parts ...Scan) (all, beyond int64, err error) {
+	counts, err := o.store.Count(ctx, append([]Scan{whole}, parts...)...)
+	if err != nil {
+		return 0, 0, err
+	}
+	all, beyond = counts[0], counts[0]
+	for _, n := range counts[1:] {
+		beyond -= n
+	}
+	return all, beyond, nil
 }
 
 // canaries is the number of canaries that stand among o's pending documents.
@@ -170,7 +185,7 @@ func (s *sweeper) retrying(ctx context.Context) error {
 	o := s.outbox
 	scan := o.scan(ScanRetrying)
 	all, err := o.store.Count(ctx, scan)
-	if err != nil || all == 0 {
+	if err != nil || all[0] == 0 {
 		return err
 	}
 	entries, err := o.retrying(ctx, "", o.tuning.SweepAge)
@@ -181,40 +196,38 @@ func (s *sweeper) retrying(ctx context.Context) error {
 	return err
 }
 
-// statusless looks for documents without any status.
+// statusless looks for documents without any status. While they are searched
+// they are not counted again, which is dear where there are many.
 func (s *sweeper) statusless(ctx context.Context) error {
-	if s.rest > 0 {
-		s.rest--
-		return nil
-	}
 	o := s.outbox
-	for range 2 { // twice: documents that expire between the counts look the same
-		all, err := o.store.Count(ctx, o.whole(ScanEverything))
-		if err != nil {
-			return err
-		}
-		with, err := o.store.Count(ctx, o.whole(ScanWithStatus))
-		if err != nil {
-			return err
-		}
-		if all <= with {
-			s.rest = all / countEvery
+	scan := o.whole(ScanEverything)
+	if s.searches[searched{scan.Kind, foundStatus}] == "" {
+		if s.rest > 0 {
+			s.rest--
 			return nil
 		}
+		all, beyond, err := o.beyond(ctx, scan, o.whole(ScanWithStatus))
+		if err != nil {
+			return err
+		}
+		s.rest = all / countEvery
+		if beyond <= 0 {
+			return nil
+		}
+		o.log.Warn("documents without a status, searching for them", zap.Int64("documents", beyond))
 	}
-	var from string
-	scan := o.whole(ScanEverything)
-	scan.Limit = sweepPage
-	return s.search(ctx, scan, foundStatus, &from, -1, func(fields map[string]any) bool {
+	return s.search(ctx, scan, foundStatus, func(fields map[string]any) bool {
 		_, has := fields[contracts.FieldStatus]
 		return !has
 	})
 }
 
-// search pages through a scan by document ID and takes what matches. It stops
-// after so many pages (negative: never) and leaves where to go on in next.
-func (s *sweeper) search(ctx context.Context, scan Scan, found string, next *string, pages int, match func(map[string]any) bool) error {
-	for ; pages != 0; pages-- {
+// search pages through a scan by document ID and takes what matches: a few pages
+// in each sweep, from where the last one stopped.
+func (s *sweeper) search(ctx context.Context, scan Scan, found string, match func(map[string]any) bool) error {
+	what := searched{scan.Kind, found}
+	scan.AfterID, scan.Limit = s.searches[what], sweepPage
+	for range sweepPages {
 		page, err := s.outbox.store.Page(ctx, scan)
 		if err != nil {
 			return err
@@ -227,11 +240,11 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, next *str
 		}
 		s.take(found, hits)
 		if len(page) < scan.Limit {
-			*next = ""
+			delete(s.searches, what)
 			return nil
 		}
 		scan.AfterID = page[len(page)-1].ID
-		*next = scan.AfterID
+		s.searches[what] = scan.AfterID
 	}
 	return nil
 }

@@ -27,23 +27,20 @@ func (s *sweeper) orphans(ctx context.Context) error {
 		return nil
 	}
 	held := o.scan(ScanHeld)
-	all, err := o.store.Count(ctx, held)
-	if err != nil || all == 0 {
+	all, err := o.store.Count(ctx, held) // alone, as mostly that is the end of it
+	if err != nil || all[0] == 0 {
 		return err
 	}
 	frozen := o.freezes.list()
 	s.heldRest = len(frozen) / frozenPerSweep
+	var theirs []Scan
 	for _, aggregateID := range frozen {
 		its := held
 		its.Aggregate = aggregateID
-		n, err := o.store.Count(ctx, its)
-		if err != nil {
-			return err
-		}
-		all -= n
+		theirs = append(theirs, its)
 	}
-	if all <= 0 {
-		return nil
+	if _, beyond, err := o.beyond(ctx, held, theirs...); err != nil || beyond <= 0 {
+		return err
 	}
 	byAggregate, found := make(map[string][]Doc), 0
 	held.Limit = sweepPage

@@ -19,12 +19,10 @@ func (s *sweeper) oddShards(ctx context.Context) error {
 			return err
 		}
 		if odd <= 0 {
+			delete(s.searches, searched{kind, foundShard})
 			continue
 		}
-		var from string
-		scan := o.whole(kind)
-		scan.Limit = sweepPage
-		err = s.search(ctx, scan, foundShard, &from, -1, func(fields map[string]any) bool {
+		err = s.search(ctx, o.whole(kind), foundShard, func(fields map[string]any) bool {
 			_, found := o.spec.ShareWith(fields[contracts.FieldShard])
 			return !found
 		})
@@ -39,20 +37,14 @@ func (s *sweeper) oddShards(ctx context.Context) error {
 // canaries of the listeners for such apart.
 func (s *sweeper) beyondShards(ctx context.Context, kind ScanKind) (int64, error) {
 	o := s.outbox
-	odd, err := o.store.Count(ctx, o.whole(kind))
-	if err != nil {
-		return 0, err
-	}
+	var shards []Scan
 	scan := o.whole(kind)
 	for scan.Shard, scan.Shards = 0, o.share.Of; scan.Shard < scan.Shards; scan.Shard++ {
-		n, err := o.store.Count(ctx, scan)
-		if err != nil {
-			return 0, err
-		}
-		odd -= n
+		shards = append(shards, scan)
 	}
-	if kind == ScanUnordered {
+	_, odd, err := o.beyond(ctx, o.whole(kind), shards...)
+	if err == nil && kind == ScanUnordered {
 		odd -= int64(len(o.strayScans()) - 1)
 	}
-	return odd, nil
+	return odd, err
 }

@@ -120,7 +120,7 @@ func TestCatalogPermissions(t *testing.T) {
 	}
 	printed := runProgram(t, nil, "", "catalog", "permissions", "--json", "--stand-in", "CLAIMS_HANDLER=ier-claims-handler")
 	var got []struct{ Name, When string }
-	if err := json.Unmarshal([]byte(printed.stdout), &got); err != nil || len(got) != 8 {
-		t.Errorf("%d permissions without the handler of claims, want 8 (%v)", len(got), err)
+	if err := json.Unmarshal([]byte(printed.stdout), &got); err != nil || len(got) != 9 {
+		t.Errorf("%d permissions without the handler of claims, want 9 (%v)", len(got), err)
 	}
 }

@@ -50,6 +50,8 @@ func permissionsOf(catalog *contracts.Catalog) []Permission {
 			"records, dead letters, freezes, leases, claims", append([]string{"BatchGetDocuments"}, queries...)...),
 		need("datastore.entities.list", serviceFirestore, roleDatastoreUser, WhenAlways,
 			"lanes, sweeps, lists and counts of the queue", queries...),
+		need("datastore.databases.get", serviceFirestore, roleDatastoreUser, WhenAlways,
+			"counts of one moment by the sweeps", "BeginTransaction"),
 		need("datastore.entities.create", serviceFirestore, roleDatastoreUser, WhenAlways,
 			"canaries, dead letters, freezes, alerts, audit entries, leases, claims", "Commit create"),
 		need("datastore.entities.update", serviceFirestore, roleDatastoreUser, WhenAlways,

@@ -58,7 +58,7 @@ func testScans(t *testing.T, client *firestore.Client) {
 				t.Errorf("page (-want +got):\n%s", diff)
 			}
 			if c.scan.AfterID == "" && c.scan.After.Zero() {
-				if n, err := store.Count(t.Context(), c.scan); err != nil || n != int64(len(want)) {
+				if n, err := store.Count(t.Context(), c.scan); err != nil || n[0] != int64(len(want)) {
 					t.Errorf("count is %d, %v; want %d", n, err, len(want))
 				}
 			}
@@ -193,5 +193,42 @@ func testOddShards(t *testing.T, client *firestore.Client) {
 		if len(snap.Changed) != 1 || snap.Changed[0].Nonce != "n" {
 			t.Errorf("after a touch the window told of %v", ids(snap.Changed))
 		}
+	}
+}
+
+func TestCountsOfOneMoment(t *testing.T)         { testCountsOfOneMoment(t, embedded(t)) }
+func TestCountsOfOneMomentOnGoogle(t *testing.T) { testCountsOfOneMoment(t, google(t)) }
+
+// Documents that go while several scans are counted are in all counts or in none.
+func testCountsOfOneMoment(t *testing.T, client *firestore.Client) {
+	const documents, rounds = 100, 20
+	for i := range documents {
+		if _, err := client.Collection("box").Doc(fmt.Sprint(i)).Create(t.Context(), record()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	going := make(chan error, 1)
+	go func() {
+		for i := range documents {
+			if _, err := client.Collection("box").Doc(fmt.Sprint(i)).Delete(t.Context()); err != nil {
+				going <- err
+				return
+			}
+		}
+		going <- nil
+	}()
+	store := relayfirestore.New(client, client)
+	all, with := relay.Scan{Outbox: "box", Kind: relay.ScanEverything}, relay.Scan{Outbox: "box", Kind: relay.ScanWithStatus}
+	for range rounds {
+		n, err := store.Count(t.Context(), all, with, all, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n[0] != n[1] || n[0] != n[2] || n[0] != n[3] {
+			t.Errorf("counted %v, want the same four times", n)
+		}
+	}
+	if err := <-going; err != nil {
+		t.Fatal(err)
 	}
 }

@@ -49,17 +49,41 @@ func (s *Store) Page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 }
 
 // Count implements relay.Store.
-func (s *Store) Count(ctx context.Context, sc relay.Scan) (int64, error) {
-	q := query(s.writing, sc)
-	res, err := q.NewAggregationQuery().WithCount("n").Get(ctx)
+func (s *Store) Count(ctx context.Context, scans ...relay.Scan) ([]int64, error) {
+	var counts []int64
+	err := s.atOnce(ctx, len(scans), func(ctx context.Context, tx *firestore.Transaction) error {
+		counts = make([]int64, len(scans))
+		for i, sc := range scans {
+			q := query(s.writing, sc)
+			count := q.NewAggregationQuery().WithCount("n")
+			if tx != nil {
+				count = count.Transaction(tx)
+			}
+			res, err := count.Get(ctx)
+			if err != nil {
+				return err
+			}
+			v, ok := res["n"].(*firestorepb.Value)
+			if !ok {
+				return status.Error(codes.Internal, "the answer holds no count")
+			}
+			counts[i] = v.GetIntegerValue()
+		}
+		return nil
+	})
 	if err != nil {
-		return 0, dlqfirestore.Failure("count "+sc.Outbox, err)
+		return nil, dlqfirestore.Failure("count "+scans[0].Outbox, err)
 	}
-	v, ok := res["n"].(*firestorepb.Value)
-	if !ok {
-		return 0, dlqfirestore.Failure("count "+sc.Outbox, status.Error(codes.Internal, "the answer holds no count"))
+	return counts, nil
+}
+
+// atOnce has several reads see one moment: in a transaction that only reads, which
+// locks nothing. One read needs none.
+func (s *Store) atOnce(ctx context.Context, reads int, read func(context.Context, *firestore.Transaction) error) error {
+	if reads <= 1 {
+		return read(ctx, nil)
 	}
-	return v.GetIntegerValue(), nil
+	return s.writing.RunTransaction(ctx, read, firestore.ReadOnly)
 }
 
 // Get implements relay.Store.
