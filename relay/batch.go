@@ -17,18 +17,19 @@ type batch struct {
 }
 
 // decode decodes what is new in docs, which are complete commits.
-func (r *reader) decode(docs []Doc) batch {
+func (r *reader) decode(ctx context.Context, docs []Doc) batch {
 	b := batch{entries: make([]*entry, 0, len(docs))}
 	for _, d := range docs {
 		if isCanary(d) {
 			continue
 		}
-		switch c, left := r.outbox.ledger.consider(d); c {
+		d, c, left := r.outbox.consider(ctx, d, r.feed)
+		switch c {
 		case considerKnown:
 		case considerWait:
 			b.left, b.leftAt = left, d.position()
 			return b
-		case considerTake:
+		case considerTake, considerDoubt:
 			b.entries = append(b.entries, r.outbox.newEntry(d, r.feed))
 		}
 		if p := d.position(); b.cursor.before(p) && !fresh(d) {

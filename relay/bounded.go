@@ -19,6 +19,13 @@ func (b bounded) Page(ctx context.Context, s Scan) ([]Doc, error) {
 	return b.Store.Page(ctx, s)
 }
 
+// Get implements Store.
+func (b bounded) Get(ctx context.Context, outbox, id string) (Doc, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.bound)
+	defer cancel()
+	return b.Store.Get(ctx, outbox, id)
+}
+
 // Count implements Store.
 func (b bounded) Count(ctx context.Context, scans ...Scan) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(len(scans))*b.bound)

@@ -24,7 +24,7 @@ func (r *reader) bridge(ctx context.Context, generation int) (on bool) {
 	if full {
 		return false
 	}
-	b := r.decode(docs)
+	b := r.decode(ctx, docs)
 	if len(b.entries) > 0 {
 		r.outbox.flows(r.feed.lane)
 	}

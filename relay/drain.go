@@ -110,14 +110,15 @@ func (r *reader) bringBack(ctx context.Context, g *gate, docs []Doc, last Positi
 		if isCanary(d) || last.before(d.position()) {
 			continue
 		}
-		switch c, left := r.outbox.ledger.consider(d); c {
+		d, c, left := r.outbox.consider(ctx, d, r.feed)
+		switch c {
 		case considerWait:
 			return left, nil
 		case considerKnown:
 			if !r.feed.passHeld(g, d.ID) {
 				return make(chan struct{}), nil
 			}
-		case considerTake:
+		case considerTake, considerDoubt:
 			entries = append(entries, r.outbox.newEntry(d, r.feed))
 		}
 	}
@@ -126,7 +127,7 @@ func (r *reader) bringBack(ctx context.Context, g *gate, docs []Doc, last Positi
 		if err := r.feed.waitRoom(ctx); err != nil {
 			return nil, err
 		}
-		switch c, left := r.outbox.ledger.consider(e.doc); c { // it may have come another way meanwhile
+		switch c, left := r.feed.consider(e.doc); c { // it may have come another way meanwhile
 		case considerWait:
 			return left, nil
 		case considerKnown:
@@ -134,7 +135,7 @@ func (r *reader) bringBack(ctx context.Context, g *gate, docs []Doc, last Positi
 				return make(chan struct{}), nil
 			}
 			continue
-		case considerTake:
+		case considerTake, considerDoubt:
 		}
 		switch r.feed.admitBack(e, g) {
 		case admitted:

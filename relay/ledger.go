@@ -21,7 +21,8 @@ type ledger struct {
 	mu      sync.Mutex
 	held    map[string]*entry // by document ID
 	writing int               // records with a settlement on its way, also of such as are not held any more
-	settled settledRing
+	settled settlements
+	heard   time.Time // the latest server time that was seen
 	// leaving are the records in stageLeaving, by aggregate: a younger one must not
 	// be taken before they are read again.
 	leaving map[string][]*entry
@@ -33,14 +34,9 @@ type ledger struct {
 	standings map[string]standing
 }
 
-// settledMemory is how many settlements a ledger remembers. It has to outlast
-// the time between a read on the server and the arrival of its result: at
-// 1,000 records a second, four seconds.
-const settledMemory = 4096
-
 func newLedger() *ledger {
 	return &ledger{
-		held: make(map[string]*entry), settled: newSettledRing(settledMemory), leaving: make(map[string][]*entry), burying: make(map[string]int),
+		held: make(map[string]*entry), settled: make(settlements), leaving: make(map[string][]*entry), burying: make(map[string]int),
 		standings: make(map[string]standing),
 	}
 }
@@ -52,23 +48,33 @@ const (
 	considerTake  consideration = iota // new: decode it, then admit it
 	considerKnown                      // in memory, or settled after this read
 	considerWait                       // in memory and about to leave: read again once it has
+	considerDoubt                      // it may have been settled after this read, which is forgotten: see readAgain
 )
 
-// consider judges a document before it is decoded. For considerWait, left is
-// closed when the record has left.
+// consider judges a document that no feed read, before it is decoded. For
+// considerWait, left is closed when the record has left.
 func (l *ledger) consider(d Doc) (c consideration, left <-chan struct{}) {
+	return l.considerFor(d, nil)
+}
+
+// consider judges a document that the feed read, before it is decoded.
+func (f *feed) consider(d Doc) (c consideration, left <-chan struct{}) {
+	return f.ledger.considerFor(d, f)
+}
+
+func (l *ledger) considerFor(d Doc, f *feed) (c consideration, left <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if d.ReadTime.After(l.heard) {
+		l.heard = d.ReadTime
+	}
 	if e, ok := l.held[d.ID]; ok {
 		if e.stage == stageLeaving {
 			return considerWait, e.left
 		}
 		return considerKnown, nil
 	}
-	if s, ok := l.settled.records[d.ID]; ok && s.covers(d) {
-		return considerKnown, nil
-	}
-	return considerTake, nil
+	return l.settled.consider(d, f), nil
 }
 
 // bury notes that e is about to be dead-lettered, and buried that it was.
@@ -161,7 +167,7 @@ func (l *ledger) deleted(e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.removeLocked(e, time.Time{})
-	l.settled.add(e.doc.ID, settled{created: e.doc.CreateTime})
+	l.settled.add(e.feed, e.doc.ID, settled{created: e.doc.CreateTime, since: l.heard})
 }
 
 func (l *ledger) removeLocked(e *entry, at time.Time) {
@@ -174,7 +180,7 @@ func (l *ledger) removeLocked(e *entry, at time.Time) {
 	}
 	l.buriedLocked(e)
 	if !at.IsZero() {
-		l.settled.add(e.doc.ID, settled{at: at})
+		l.settled.add(e.feed, e.doc.ID, settled{at: at})
 	}
 	f := e.feed
 	if f == nil {
@@ -285,36 +291,6 @@ func (l *ledger) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.held)
-}
-
-// settledRing remembers the last settlements.
-type settledRing struct {
-	records map[string]settled // by document ID
-	order   []string
-	next    int
-}
-
-// settled tells which versions of a document are older than its settlement.
-type settled struct {
-	at      time.Time // versions that were written before this server time, whenever they were read
-	created time.Time // reads of a document of that creation, which was deleted; zero: it still stands
-}
-
-func (s settled) covers(d Doc) bool {
-	return d.UpdateTime.Before(s.at) || !s.created.IsZero() && d.CreateTime.Equal(s.created)
-}
-
-func newSettledRing(n int) settledRing {
-	return settledRing{records: make(map[string]settled), order: make([]string, n)}
-}
-
-func (r *settledRing) add(id string, s settled) {
-	if _, ok := r.records[id]; !ok {
-		delete(r.records, r.order[r.next])
-		r.order[r.next] = id
-		r.next = (r.next + 1) % len(r.order)
-	}
-	r.records[id] = s
 }
 
 // signal puts a token into a channel of capacity one, if there is none.

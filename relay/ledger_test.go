@@ -47,35 +47,6 @@ func TestLedgerConsiders(t *testing.T) {
 	}
 }
 
-func TestSettledRingRemembersTheLast(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.IntRange(1, 8).Draw(t, "size")
-		ids := rapid.SliceOf(rapid.IntRange(0, 12)).Draw(t, "ids")
-		ring := newSettledRing(size)
-		var first []string // in the order in which the ring took them up
-		last := make(map[string]time.Time)
-		for i, n := range ids {
-			id := fmt.Sprint(n)
-			if !slices.Contains(first, id) {
-				first = append(first, id)
-				if len(first) > size {
-					first = first[1:]
-				}
-			}
-			last[id] = at(int64(i))
-			ring.add(id, settled{at: last[id]})
-		}
-		if len(ring.records) != len(first) {
-			t.Fatalf("the ring holds %d records, want %d", len(ring.records), len(first))
-		}
-		for _, id := range first {
-			if got := ring.records[id].at; !got.Equal(last[id]) {
-				t.Fatalf("%s was settled at %v, want %v", id, got, last[id])
-			}
-		}
-	})
-}
-
 func TestCutLastGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.SliceOfN(rapid.Int64Range(0, 5), 0, 20).Draw(t, "times")

@@ -20,6 +20,7 @@ type Metrics struct {
 	disagreements *prometheus.CounterVec   // outbox, field
 	swept         *prometheus.CounterVec   // outbox, found
 	sweepErrors   *prometheus.CounterVec   // outbox
+	doubts        *prometheus.CounterVec   // outbox
 	settlements   *prometheus.CounterVec   // outbox, kind
 	refusals      *prometheus.CounterVec   // kind
 	commits       *prometheus.HistogramVec // lane, result
@@ -44,6 +45,7 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 		disagreements: counter("relay_catalog_disagreements_total", "Records whose lane or tier differs from the catalog's.", "outbox", "field"),
 		swept:         counter("relay_sweep_found_total", "Records that the sweep found.", "outbox", "found"),
 		sweepErrors:   counter("relay_sweep_errors_total", "Sweeps that failed.", "outbox"),
+		doubts:        counter("relay_read_again_total", "Records that were read again before they were taken, as they may have been settled since.", "outbox"),
 		settlements:   counter("relay_settlements_total", "Record states written.", "outbox", "kind"),
 		refusals:      counter("relay_settle_refusals_total", "Settlements that Firestore refused and that were resolved apart.", "kind"),
 		commitRecords: counter("relay_commit_records_total", "Records in commits.", "lane"),
@@ -66,7 +68,7 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 	}
 	m.zero(c)
 	if reg != nil {
-		reg.MustRegister(m.records, m.pages, m.readErrors, m.reads, m.rebuilds, m.canary, m.disagreements, m.swept, m.sweepErrors,
+		reg.MustRegister(m.records, m.pages, m.readErrors, m.reads, m.rebuilds, m.canary, m.disagreements, m.swept, m.sweepErrors, m.doubts,
 			m.settlements, m.refusals, m.commits, m.commitRecords, m.deadLetters, m.replays, m.frozen, m.thaws)
 	}
 	return m
@@ -121,6 +123,7 @@ func (m *Metrics) zeroOutbox(o *contracts.Outbox) {
 		m.swept.WithLabelValues(o.Name, found)
 	}
 	m.sweepErrors.WithLabelValues(o.Name)
+	m.doubts.WithLabelValues(o.Name)
 	for _, k := range settleKinds() {
 		m.settlements.WithLabelValues(o.Name, string(k))
 	}

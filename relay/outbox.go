@@ -227,7 +227,7 @@ func (o *outbox) watchStrays(ctx context.Context, scan Scan) error {
 			return nil
 		case <-l.ready:
 			docs, _, _ := l.take()
-			o.takeStrays(docs)
+			o.takeStrays(ctx, docs)
 		}
 	}
 }
@@ -235,10 +235,10 @@ func (o *outbox) watchStrays(ctx context.Context, scan Scan) error {
 // takeStrays takes documents that no feed brought into memory: those of an
 // aggregate in the order of their versions, as a whole lane may come this way
 // whose last event type has moved to another.
-func (o *outbox) takeStrays(docs []Doc) (taken int) {
+func (o *outbox) takeStrays(ctx context.Context, docs []Doc) (taken int) {
 	var entries []*entry
 	for _, d := range docs {
-		if c, _ := o.ledger.consider(d); c == considerTake {
+		if d, c, _ := o.consider(ctx, d, nil); c == considerTake {
 			entries = append(entries, o.newEntry(d, nil))
 		}
 	}

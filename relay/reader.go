@@ -121,7 +121,7 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc, gene
 		next = page[len(page)-1].position()
 		docs, rest = cutLastGroup(docs)
 	}
-	b = r.decode(docs)
+	b = r.decode(ctx, docs)
 	r.begun()
 	return b, rest, next, nil
 }

@@ -85,7 +85,7 @@ func TestAPagesEdgeCutsNoCommit(t *testing.T) {
 func TestTheCursorStaysBeforeWhatIsFresh(t *testing.T) {
 	r := testReader(t)
 	docs := []Doc{docOf(1, 10*time.Second), docOf(2, freshness/2), docOf(3, 0)}
-	b := r.decode(docs)
+	b := r.decode(t.Context(), docs)
 	if diff := cmp.Diff([]int64{1, 2, 3}, versionsOf(b.entries)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -98,7 +98,7 @@ func TestTheCursorStaysBeforeWhatIsFresh(t *testing.T) {
 // as a lane begins with what it has.
 func TestStraysAreTakenInOrder(t *testing.T) {
 	o := testReader(t).outbox
-	if n := o.takeStrays([]Doc{docOf(3, 0), docOf(1, 0), docOf(2, 0)}); n != 3 {
+	if n := o.takeStrays(t.Context(), []Doc{docOf(3, 0), docOf(1, 0), docOf(2, 0)}); n != 3 {
 		t.Fatalf("%d are taken, want 3", n)
 	}
 	var taken []int64 // broken as they are, they go to the dead-letter queue at once

@@ -32,7 +32,7 @@ func (o *outbox) retrying(ctx context.Context, aggregateID string, age time.Dura
 	scan.Aggregate, scan.Limit = aggregateID, sweepPage
 	var entries []*entry
 	err := o.pageByID(ctx, scan, func(d Doc) {
-		if c, _ := o.ledger.consider(d); c == considerTake && d.ReadTime.Sub(d.UpdateTime) >= age {
+		if d, c, _ := o.consider(ctx, d, nil); c == considerTake && d.ReadTime.Sub(d.UpdateTime) >= age {
 			entries = append(entries, o.newRetrying(d))
 		}
 	})
@@ -60,7 +60,7 @@ func (o *outbox) newRetrying(d Doc) *entry {
 func (o *outbox) takeRetrying(entries []*entry) (taken int) {
 	slices.SortStableFunc(entries, byVersion)
 	for _, e := range entries {
-		if c, _ := o.ledger.consider(e.doc); c == considerTake && o.ledger.admitStray(e) {
+		if c, _ := o.ledger.consider(e.doc); c != considerKnown && c != considerWait && o.ledger.admitStray(e) {
 			taken++
 			o.submit(e)
 		}

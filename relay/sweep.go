@@ -96,7 +96,7 @@ func (s *sweeper) oddStatuses(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.take(foundStatus, page)
+		s.take(ctx, foundStatus, page)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, match fun
 				hits = append(hits, d)
 			}
 		}
-		s.take(found, hits)
+		s.take(ctx, found, hits)
 		if len(page) < scan.Limit {
 			delete(s.searches, what)
 			return nil
@@ -249,8 +249,8 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, match fun
 	return nil
 }
 
-func (s *sweeper) take(found string, docs []Doc) {
-	n := s.outbox.takeStrays(docs)
+func (s *sweeper) take(ctx context.Context, found string, docs []Doc) {
+	n := s.outbox.takeStrays(ctx, docs)
 	s.outbox.metrics.swept.WithLabelValues(s.outbox.spec.Name, found).Add(float64(n))
 	if n > 0 {
 		s.outbox.log.Warn("sweep found records that no listener can see", zap.Int("records", n), zap.String("found", found))

@@ -18,6 +18,6 @@ func (s *sweeper) strays(ctx context.Context) error {
 			old = append(old, d)
 		}
 	}
-	s.take(foundMissed, old)
+	s.take(ctx, foundMissed, old)
 	return nil
 }

@@ -106,7 +106,7 @@ func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err e
 		return false, err
 	}
 	if o.freezes.thawed(o, aggregateID, oldest) {
-		o.takeStrays(strays)
+		o.takeStrays(ctx, strays)
 	}
 	return true, nil
 }

@@ -80,7 +80,7 @@ func (r *reader) listen(ctx context.Context) error {
 					return err
 				}
 			}
-			b := r.decode(docs)
+			b := r.decode(ctx, docs)
 			if len(b.entries) > 0 {
 				r.outbox.flows(r.feed.lane)
 			}
