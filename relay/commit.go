@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,14 +13,42 @@ import (
 
 // write commits a batch. What stands in its way is narrowed down by halves to
 // the document that causes it, so that the others of the batch are settled all
-// the same.
+// the same: also if it is a panic.
 func (s *settler) write(ctx context.Context, batch []*settlement) {
-	if s.exhume(ctx, batch) != nil {
-		return // ctx ended
-	}
-	if batch = s.withoutStale(s.fence(batch)); len(batch) == 0 {
+	if err := s.guard.do(partSettler, func() error { return s.try(ctx, batch) }); !panicked(err) {
 		return
 	}
+	batch = slices.DeleteFunc(slices.Clone(batch), func(st *settlement) bool { return st.over })
+	switch {
+	case len(batch) > 1:
+		s.halve(ctx, batch)
+	case len(batch) == 1:
+		s.later(ctx, batch[0])
+	}
+}
+
+// later writes a settlement after a while, apart: the rest of its batch and of
+// its lane must not wait for it.
+func (s *settler) later(ctx context.Context, st *settlement) {
+	s.commits.Go(func() {
+		if sleep(ctx, s.tuning.ListenBackoffMax) {
+			s.write(ctx, []*settlement{st})
+		}
+	})
+}
+
+// try is write, but for its panics.
+func (s *settler) try(ctx context.Context, batch []*settlement) error {
+	if err := s.exhume(ctx, batch); err != nil {
+		return err // ctx ended
+	}
+	if batch = s.withoutStale(s.fence(batch)); len(batch) > 0 {
+		s.send(ctx, batch)
+	}
+	return nil
+}
+
+func (s *settler) send(ctx context.Context, batch []*settlement) {
 	at, err := s.commit(ctx, batch)
 	switch {
 	case err == nil:
@@ -27,7 +56,6 @@ func (s *settler) write(ctx context.Context, batch []*settlement) {
 			s.committed(st, at)
 		}
 	case ctx.Err() != nil:
-		return
 	case errors.Is(err, errStale):
 		s.write(ctx, batch)
 	case len(batch) > 1:
@@ -98,6 +126,7 @@ func isContended(err error) bool { return contracts.CodeOf(err) == "Aborted" }
 
 // committed moves the record on after its settlement was written.
 func (s *settler) committed(st *settlement, at time.Time) {
+	st.over = true
 	e := st.entry
 	l := e.outbox.ledger
 	s.metrics.settled(e.outbox.spec.Name, st.kind)
@@ -143,7 +172,7 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 	}
 	status := contracts.Status("")
 	if exists {
-		v, _ := doc.Fields()[contracts.FieldStatus].(string)
+		v, _ := doc.fields()[contracts.FieldStatus].(string)
 		status = contracts.Status(v)
 	}
 	s.metrics.refusals.WithLabelValues(string(st.kind)).Inc()
@@ -190,13 +219,8 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		// Nothing that is known helps. Keep it, visible in the log and in
 		// relay_settle_refusals_total, and try again: it may be an index or a
 		// rule that an operator mends.
-		// Apart, since the rest of its batch and of its lane must not wait for it.
 		log.Error("settlement refused", zap.Error(cause))
-		s.commits.Go(func() {
-			if sleep(ctx, s.tuning.ListenBackoffMax) {
-				s.write(ctx, []*settlement{st})
-			}
-		})
+		s.later(ctx, st)
 	}
 }
 
@@ -242,6 +266,7 @@ func (s *settler) abandon(st *settlement, at time.Time) {
 // superseded ends a settlement that is not written, and reports whether a newer
 // one of its record is on its way now.
 func (s *settler) superseded(st *settlement) bool {
+	st.over = true
 	e := st.entry
 	l := e.outbox.ledger
 	l.mu.Lock()

@@ -52,9 +52,17 @@ func (o *outbox) bury(e *entry, reason contracts.Reason, tier contracts.Tier) {
 		o.freezes.dying(item.AggregateID)
 	}
 	if e.doc.Raw != nil {
-		d.copy(e.doc.Raw())
+		d.copyDoc(e.doc)
 	}
 	o.settle(e, &settlement{entry: e, kind: settleDead, dead: d, at: now, size: len(e.data) + d.size + 4096})
+}
+
+// copyDoc takes in the document as far as it can be decoded. What is missing is
+// read again for a replay: somebody may mend it.
+func (d *deadLetter) copyDoc(doc Doc) {
+	raw, whole := doc.raw()
+	d.copy(raw)
+	d.item.RecordTrimmed = !whole
 }
 
 // copy takes in the record as it stood.
@@ -127,20 +135,24 @@ func (s *settler) exhume(ctx context.Context, batch []*settlement) error {
 			continue
 		}
 		g.Go(func() error {
-			doc, exists, err := s.reread(ctx, st.entry)
-			switch {
-			case err != nil:
-				return err
-			case exists:
-				st.dead.copy(doc.Raw())
-			default:
-				st.dead.orphan = true
-				st.dead.copy(remains(st.entry))
-			}
-			return nil
+			return s.guard.do(partSettler, func() error { return s.exhumeOne(ctx, st) })
 		})
 	}
 	return g.Wait()
+}
+
+func (s *settler) exhumeOne(ctx context.Context, st *settlement) error {
+	doc, exists, err := s.reread(ctx, st.entry)
+	switch {
+	case err != nil:
+		return err
+	case exists:
+		st.dead.copyDoc(doc)
+	default:
+		st.dead.orphan = true
+		st.dead.copy(remains(st.entry))
+	}
+	return nil
 }
 
 // exhumations is how many documents are read at once for a batch.
@@ -225,7 +237,7 @@ func (d *deadLetter) collided(ctx context.Context, st Store) error {
 	if err != nil || !exists {
 		return err
 	}
-	if path, _ := doc.Fields()["recordPath"].(string); path == d.item.RecordPath {
+	if path, _ := doc.fields()["recordPath"].(string); path == d.item.RecordPath {
 		d.replace = true
 	} else {
 		d.item.ID = dlq.ID(d.item.ID + "~" + d.item.RecordPath)

@@ -3,8 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -24,6 +22,7 @@ type listener struct {
 	tuning Tuning
 	now    func() time.Time
 	log    *zap.Logger
+	guard  guard
 	state  *listenerState
 	ready  chan struct{} // a token when there is something to take
 
@@ -40,14 +39,13 @@ type listener struct {
 
 var (
 	errSilent   = errors.New("canary not seen in time")
-	errPanic    = errors.New("listener panicked")
 	errRecycled = errors.New("listener is old enough")
 )
 
 func (o *outbox) startListener(ctx context.Context, scan Scan, log *zap.Logger) *listener {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &listener{
-		scan: scan, store: o.store, tuning: o.tuning, now: o.now, log: log, state: o.health.listener(scan),
+		scan: scan, store: o.store, tuning: o.tuning, now: o.now, log: log, guard: guard{log, o.metrics.panics}, state: o.health.listener(scan),
 		ready: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}), changed: make(map[string]Doc),
 	}
 	l.state.began(o.now())
@@ -129,7 +127,7 @@ func endReason(err error) string {
 	switch {
 	case errors.Is(err, errSilent):
 		return "silent"
-	case errors.Is(err, errPanic):
+	case panicked(err):
 		return "panic"
 	case errors.Is(err, errRecycled):
 		return "recycled"
@@ -145,8 +143,12 @@ func (l *listener) once(ctx context.Context) error {
 	defer cancel(nil)
 	bird := newWatchdog(l)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return l.read(ctx, bird) })
-	g.Go(func() error { return bird.run(ctx) })
+	for _, part := range []func() error{
+		func() error { return l.read(ctx, bird) },
+		func() error { return bird.run(ctx) },
+	} {
+		g.Go(func() error { return l.guard.do(partListener, part) })
+	}
 	g.Go(func() error {
 		if sleep(ctx, l.tuning.RecycleAfter) {
 			return errRecycled
@@ -156,13 +158,7 @@ func (l *listener) once(ctx context.Context) error {
 	return g.Wait()
 }
 
-func (l *listener) read(ctx context.Context, bird *watchdog) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.log.Error("listener panicked", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			err = fmt.Errorf("%w: %v", errPanic, p)
-		}
-	}()
+func (l *listener) read(ctx context.Context, bird *watchdog) error {
 	defer l.show(false)
 	stream, err := l.store.Watch(ctx, l.scan)
 	if err != nil {

@@ -21,6 +21,7 @@ type Metrics struct {
 	swept         *prometheus.CounterVec   // outbox, found
 	sweepErrors   *prometheus.CounterVec   // outbox
 	doubts        *prometheus.CounterVec   // outbox
+	panics        *prometheus.CounterVec   // part
 	settlements   *prometheus.CounterVec   // outbox, kind
 	refusals      *prometheus.CounterVec   // kind
 	commits       *prometheus.HistogramVec // lane, result
@@ -46,6 +47,7 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 		swept:         counter("relay_sweep_found_total", "Records that the sweep found.", "outbox", "found"),
 		sweepErrors:   counter("relay_sweep_errors_total", "Sweeps that failed.", "outbox"),
 		doubts:        counter("relay_read_again_total", "Records that were read again before they were taken, as they may have been settled since.", "outbox"),
+		panics:        counter("relay_panics_total", "Faults of the program that were contained, by the part that went on after them.", "part"),
 		settlements:   counter("relay_settlements_total", "Record states written.", "outbox", "kind"),
 		refusals:      counter("relay_settle_refusals_total", "Settlements that Firestore refused and that were resolved apart.", "kind"),
 		commitRecords: counter("relay_commit_records_total", "Records in commits.", "lane"),
@@ -68,7 +70,7 @@ func newMetrics(reg prometheus.Registerer, c *contracts.Catalog) *Metrics {
 	}
 	m.zero(c)
 	if reg != nil {
-		reg.MustRegister(m.records, m.pages, m.readErrors, m.reads, m.rebuilds, m.canary, m.disagreements, m.swept, m.sweepErrors, m.doubts,
+		reg.MustRegister(m.records, m.pages, m.readErrors, m.reads, m.rebuilds, m.canary, m.disagreements, m.swept, m.sweepErrors, m.doubts, m.panics,
 			m.settlements, m.refusals, m.commits, m.commitRecords, m.deadLetters, m.replays, m.frozen, m.thaws)
 	}
 	return m
@@ -87,6 +89,9 @@ func (m *Metrics) zero(c *contracts.Catalog) {
 		for _, r := range []string{commitDone, commitRefused, commitFailed} {
 			m.commits.WithLabelValues(string(l), r)
 		}
+	}
+	for _, part := range guardedParts() {
+		m.panics.WithLabelValues(part)
 	}
 	for _, outcome := range replayOutcomes() {
 		m.replays.WithLabelValues(outcome)

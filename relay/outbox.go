@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +26,7 @@ type outbox struct {
 	now      func() time.Time
 	random   func() float64 // uniform in [0,1)
 	log      *zap.Logger
+	guard    guard
 	metrics  *Metrics
 	tracing  *tracing
 	health   *outboxHealth
@@ -58,6 +58,7 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 		freezes: r.freezes, thaws: newThaws(), burials: r.burials,
 		disagreements: newDisagreements(),
 	}
+	o.guard = guard{o.log, r.metrics.panics}
 	for _, lane := range spec.Lanes() {
 		o.feeds = append(o.feeds, newFeed(o.ledger, lane, r.catalog.Lanes[lane].InFlight, r.memories[lane]))
 	}
@@ -80,18 +81,24 @@ func (o *outbox) run(ctx context.Context) error {
 		g.Go(func() error { return r.drainLoop(ctx) })
 	}
 	for _, scan := range o.strayScans() {
-		g.Go(func() error { return o.watchStrays(ctx, scan) })
+		g.Go(func() error {
+			o.kept(ctx, partStrays, func(ctx context.Context) { o.watchStrays(ctx, scan) })
+			return nil
+		})
 	}
 	g.Go(func() error { return o.sweepLoop(ctx) })
-	g.Go(func() error { return o.thawLoop(ctx) })
+	g.Go(func() error { o.kept(ctx, partThaw, o.thawLoop); return nil })
 	return g.Wait()
+}
+
+// kept runs a part of the outbox until ctx ends, whatever panics in it.
+func (o *outbox) kept(ctx context.Context, part string, f func(context.Context)) {
+	o.guard.keep(ctx, part, newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax), f)
 }
 
 // newEntry decodes and judges a document. It is not in memory yet.
 func (o *outbox) newEntry(d Doc, f *feed) *entry {
-	rec, faults := contracts.DecodeRecord(o.spec.Name, d.ID, d.Fields())
-	rec.Attempts = min(rec.Attempts, math.MaxInt32) // a record may come with any number, and one more must not be less
-	checked := o.catalog.Check(rec, faults)
+	rec, checked := o.decode(d)
 	e := &entry{
 		outbox: o, feed: f, doc: d, rec: rec, route: checked.Route, lane: checked.Lane, tier: checked.Tier,
 		data: checked.Data, faults: checked.Faults, readAt: o.now(),
@@ -99,7 +106,7 @@ func (o *outbox) newEntry(d Doc, f *feed) *entry {
 	if rec.Fields = nil; len(e.faults) == 0 {
 		// The envelope is all that a delivery needs. A dead letter, which is rare,
 		// reads the document again.
-		rec.Payload, e.doc.Fields, e.doc.Raw = nil, nil, nil
+		rec.Payload, e.doc.Fields, e.doc.Raw, e.doc.Parts = nil, nil, nil, nil
 	}
 	e.size = recordOverhead + int64(len(e.data)+roughSize(rec.Payload))
 	e.task = lanes.Task{
@@ -217,14 +224,14 @@ func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error 
 
 // watchStrays listens for records that no feed brings, and takes them as they
 // come. Their window refills as they are settled.
-func (o *outbox) watchStrays(ctx context.Context, scan Scan) error {
+func (o *outbox) watchStrays(ctx context.Context, scan Scan) {
 	scan.Limit = o.catalog.Lanes[contracts.BackgroundLane].Window
 	l := o.startListener(ctx, scan, o.log.With(zap.String("lane", listenerName(scan))))
 	defer l.stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-l.ready:
 			docs, _, _ := l.take()
 			o.takeStrays(ctx, docs)

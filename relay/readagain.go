@@ -43,4 +43,4 @@ func (o *outbox) readAgain(ctx context.Context, d Doc) (again Doc, same bool) {
 	}
 }
 
-func statusOf(d Doc) any { return d.Fields()[contracts.FieldStatus] }
+func statusOf(d Doc) any { return d.fields()[contracts.FieldStatus] }

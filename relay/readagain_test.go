@@ -42,7 +42,7 @@ func standingAs(s contracts.Status, version int64, later time.Duration) Doc {
 func TestWhatMayBeSettledIsReadAgain(t *testing.T) {
 	takes := map[string]func(context.Context, *reader, []Doc) []int64{
 		"read by its lane": func(ctx context.Context, r *reader, docs []Doc) []int64 {
-			return versionsOf(r.decode(ctx, docs, 0).entries)
+			return versionsOf(r.decode(ctx, docs).entries)
 		},
 		"a stray": func(ctx context.Context, r *reader, docs []Doc) (versions []int64) {
 			r.outbox.takeStrays(ctx, docs)

@@ -36,10 +36,10 @@ func (r *reader) run(ctx context.Context) error {
 	defer r.fallBehind(false)
 	delay := newRetryDelay(r.outbox.tuning.ListenBackoff, r.outbox.tuning.ListenBackoffMax)
 	for ctx.Err() == nil {
-		err := r.catchUp(ctx)
+		err := r.outbox.guard.do(partReader, func() error { return r.catchUp(ctx) })
 		if err == nil {
 			delay.reset()
-			err = r.listen(ctx)
+			err = r.outbox.guard.do(partReader, func() error { return r.listen(ctx) })
 		}
 		if err != nil && ctx.Err() == nil {
 			r.outbox.metrics.readErrors.WithLabelValues(r.outbox.spec.Name, string(r.feed.lane)).Inc()

@@ -132,7 +132,7 @@ func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed 
 		case !ok:
 			return nil, fault("", codeRecordGone, "the dead letter lacks its payload, and its record is gone from "+item.Outbox), nil
 		}
-		fields = doc.Fields()
+		fields = doc.fields()
 	}
 	rec, faults := contracts.DecodeRecord(item.Outbox, id, fields)
 	checked := r.catalog.Check(rec, faults)

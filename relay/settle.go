@@ -36,6 +36,8 @@ type settlement struct {
 	// slim is how often the writes were cut down because Firestore refused
 	// them as too large.
 	slim int
+	// over says that it is written, or needs not be.
+	over bool
 }
 
 // settleKind is the bounded word for what a settlement says.
@@ -64,6 +66,7 @@ type settler struct {
 	tuning  Tuning
 	now     func() time.Time
 	log     *zap.Logger
+	guard   guard
 	metrics *Metrics
 
 	mu       sync.Mutex
@@ -80,7 +83,7 @@ type settler struct {
 
 func newSettler(lane contracts.Lane, linger time.Duration, st Store, t Tuning, now func() time.Time, log *zap.Logger, m *Metrics) *settler {
 	return &settler{
-		lane: lane, linger: linger, store: st, tuning: t, now: now, log: log, metrics: m,
+		lane: lane, linger: linger, store: st, tuning: t, now: now, log: log, guard: guard{log, m.panics}, metrics: m,
 		wake: make(chan struct{}, 1), slots: make(chan struct{}, t.Commits),
 	}
 }
@@ -114,6 +117,10 @@ func (s *settler) push(st *settlement) {
 // run writes until drain was called and everything is written, or ctx ends.
 func (s *settler) run(ctx context.Context) {
 	defer s.commits.Wait()
+	s.guard.keep(ctx, partSettler, newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax), s.work)
+}
+
+func (s *settler) work(ctx context.Context) {
 	for {
 		batch := s.collect(ctx)
 		if batch == nil {

@@ -69,11 +69,13 @@ func TestSettlementsAreForgottenByLane(t *testing.T) {
 		{"deleted, then a flood in its lane", deleted, contracts.CriticalLane, read, considerDoubt},
 		{
 			"read after what is forgotten", marked, contracts.CriticalLane,
-			Doc{ID: "old", UpdateTime: at(1_000), ReadTime: at(100_010).Add(readSkew)}, considerTake,
+			Doc{ID: "old", UpdateTime: at(1_000), ReadTime: at(100_010).Add(readSkew)},
+			considerTake,
 		},
 		{
 			"written after what is forgotten", marked, contracts.CriticalLane,
-			Doc{ID: "new", UpdateTime: at(100_011), ReadTime: at(100_012)}, considerTake,
+			Doc{ID: "new", UpdateTime: at(100_011), ReadTime: at(100_012)},
+			considerTake,
 		},
 	}
 	for _, test := range tests {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"go.uber.org/zap"
 )
@@ -26,15 +25,10 @@ var errReturned = errors.New("returned before it was told to stop")
 func (r *Relay) Join(siblings ...Sibling) { r.siblings = append(r.siblings, siblings...) }
 
 // runSibling runs s until ctx ends. An error names it.
-func (r *Relay) runSibling(ctx context.Context, s Sibling) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.log.Error("sibling panicked", zap.String("sibling", s.Name), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-			err = fmt.Errorf("run %s: panic: %v", s.Name, p)
-		}
-	}()
-	err = s.Run(ctx)
-	if ctx.Err() != nil {
+func (r *Relay) runSibling(ctx context.Context, s Sibling) error {
+	g := guard{r.log.With(zap.String("sibling", s.Name)), r.metrics.panics}
+	err := g.do(partSibling, func() error { return s.Run(ctx) })
+	if ctx.Err() != nil && !panicked(err) {
 		return nil
 	}
 	if err == nil {

@@ -55,6 +55,9 @@ type Doc struct {
 	Fields func() map[string]any
 	// Raw is the document in the store's own values, for a faithful copy.
 	Raw func() map[string]any
+	// Parts decodes the fields that a record has, each for itself, and leaves out
+	// what cannot be decoded: for a document over which Fields panics. nil: none.
+	Parts func() map[string]any
 	// Nonce is the value of a canary's nonce field; empty for records.
 	Nonce string
 }

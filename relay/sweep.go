@@ -38,7 +38,7 @@ const (
 func (o *outbox) sweepLoop(ctx context.Context) error {
 	s := &sweeper{outbox: o, oldest: make(map[*feed]Position), searches: make(map[searched]string)}
 	for sleep(ctx, o.tuning.SweepInterval) {
-		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+		if err := o.guard.do(partSweep, func() error { return s.sweep(ctx) }); err != nil && ctx.Err() == nil {
 			o.metrics.sweepErrors.WithLabelValues(o.spec.Name).Inc()
 			o.log.Warn("sweep outbox", zap.Error(err))
 		}
@@ -234,7 +234,7 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, match fun
 		}
 		var hits []Doc
 		for _, d := range page {
-			if !isCanary(d) && match(d.Fields()) {
+			if !isCanary(d) && match(d.fields()) {
 				hits = append(hits, d)
 			}
 		}

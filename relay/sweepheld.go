@@ -45,7 +45,7 @@ func (s *sweeper) orphans(ctx context.Context) error {
 	byAggregate, found := make(map[string][]Doc), 0
 	held.Limit = sweepPage
 	err = o.pageByID(ctx, held, func(d Doc) {
-		aggregateID, _ := d.Fields()[contracts.FieldAggregateID].(string)
+		aggregateID, _ := d.fields()[contracts.FieldAggregateID].(string)
 		if found < sweepPages*sweepPage && !slices.Contains(frozen, aggregateID) {
 			found++
 			d.Fields, d.Raw = nil, nil

@@ -46,7 +46,7 @@ func (t *thaws) take() []string {
 const thawPause = 10 * time.Millisecond
 
 // thawLoop lets aggregates go on whose freeze is gone, until ctx ends.
-func (o *outbox) thawLoop(ctx context.Context) error {
+func (o *outbox) thawLoop(ctx context.Context) {
 	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
 	for ctx.Err() == nil {
 		waiting := o.thaws.take()
@@ -55,7 +55,7 @@ func (o *outbox) thawLoop(ctx context.Context) error {
 			case <-o.thaws.wake:
 				continue
 			case <-ctx.Done():
-				return nil
+				return
 			}
 		}
 		if o.thawEach(ctx, waiting) {
@@ -65,7 +65,6 @@ func (o *outbox) thawLoop(ctx context.Context) error {
 			delay.sleep(ctx)
 		}
 	}
-	return nil
 }
 
 // thawEach tries each of the aggregates once. It reports false when Firestore
@@ -73,7 +72,11 @@ func (o *outbox) thawLoop(ctx context.Context) error {
 func (o *outbox) thawEach(ctx context.Context, aggregates []string) (answered bool) {
 	answered = true
 	for _, aggregateID := range aggregates {
-		over, err := o.thaw(ctx, aggregateID)
+		over := false
+		err := o.guard.do(partThaw, func() (err error) {
+			over, err = o.thaw(ctx, aggregateID)
+			return err
+		})
 		if err != nil && ctx.Err() == nil {
 			answered = false
 			o.log.Warn("read the records of a released aggregate", zap.String("aggregateId", aggregateID), zap.Error(err))
@@ -128,7 +131,7 @@ func (o *outbox) pendingOf(ctx context.Context, aggregateID string) (oldest map[
 	scan := o.scan(ScanAggregate)
 	scan.Aggregate, scan.Limit = aggregateID, sweepPage
 	err = o.pageByID(ctx, scan, func(d Doc) {
-		lane, _ := d.Fields()[contracts.FieldLane].(string)
+		lane, _ := d.fields()[contracts.FieldLane].(string)
 		f := o.feedFor(contracts.Lane(lane))
 		if f == nil || d.CreatedAt.IsZero() {
 			strays = append(strays, d)

@@ -120,7 +120,7 @@ func errorList(errs []contracts.AttemptError) []any {
 // atLeast keeps the attempts that a document tells of: those of an owner before,
 // whose marks came late, count too.
 func (st *settlement) atLeast(d Doc) {
-	if counted, _ := d.Fields()[contracts.FieldAttempts].(int64); st.kind == settleRetry {
+	if counted, _ := d.fields()[contracts.FieldAttempts].(int64); st.kind == settleRetry {
 		st.attempts = max(st.attempts, int(min(counted, math.MaxInt32)))
 	}
 }

@@ -1,0 +1,83 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// panicky panics over commits of one document, a few times.
+type panicky struct {
+	slowStore
+	id     string
+	panics int // left
+
+	lock    sync.Mutex
+	written []string
+}
+
+func (s *panicky) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.panics > 0 && slices.ContainsFunc(writes, func(w Write) bool { return w.ID == s.id }) {
+		s.panics--
+		panic("in the store")
+	}
+	for _, w := range writes {
+		s.written = append(s.written, w.ID)
+	}
+	return s.slowStore.Commit(ctx, writes)
+}
+
+// A settlement over which the program panics holds up none of its batch, is not
+// forgotten, and does not end the relay.
+func TestASettlementThatPanicsIsWrittenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const records, panics = 8, 12
+		r, _ := newTestRelay(t)
+		store := &panicky{id: "r-5", panics: panics}
+		s := newSettler(contracts.StandardLane, time.Millisecond, store, DefaultTuning(), time.Now, zap.NewNop(), r.metrics)
+		var running sync.WaitGroup
+		running.Go(func() { s.run(t.Context()) })
+		o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
+		var want []string
+		for i := range records {
+			id := fmt.Sprint("r-", i)
+			e := &entry{
+				outbox: o, lane: contracts.StandardLane, doc: Doc{ID: id},
+				rec: &contracts.Record{Outbox: "schedOutbox", ID: id, AggregateID: id},
+			}
+			o.ledger.admitStray(e)
+			s.settle(&settlement{entry: e, kind: settleDelivered, at: time.Now()})
+			want = append(want, id)
+		}
+		time.Sleep(time.Second)
+		store.lock.Lock()
+		others := len(store.written)
+		store.lock.Unlock()
+		if others != records-1 {
+			t.Errorf("%d of the others are written, want %d", others, records-1)
+		}
+		time.Sleep(time.Hour)
+		s.drain()
+		running.Wait()
+		slices.Sort(store.written)
+		if !slices.Equal(store.written, want) {
+			t.Errorf("written are %v, want each once", store.written)
+		}
+		if n := o.ledger.size(); n != 0 {
+			t.Errorf("%d records are left in memory", n)
+		}
+		if store.panics != 0 {
+			t.Errorf("%d panics did not come: it was not tried again", store.panics)
+		}
+	})
+}
