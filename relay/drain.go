@@ -29,7 +29,8 @@ func (r *reader) drainLoop(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := r.drain(ctx, g); err != nil && ctx.Err() == nil {
+		err := r.outbox.guard.do(partDrain, func() error { return r.drain(ctx, g) })
+		if err != nil && ctx.Err() == nil {
 			r.outbox.metrics.readErrors.WithLabelValues(r.outbox.spec.Name, string(r.feed.lane)).Inc()
 			r.log.Warn("read back what waited for a target", zap.String("target", g.target), zap.Error(err))
 			delay.sleep(ctx)
@@ -48,14 +49,15 @@ func (r *reader) drain(ctx context.Context, g *gate) error {
 	var wait <-chan struct{}
 	err := r.outbox.pacers[r.feed.lane].page(ctx, func() error {
 		after, last, limit := r.feed.beginDrain(g)
-		docs, end, err := r.drainPage(ctx, after, limit)
-		if err == nil {
-			wait, err = r.bringBack(ctx, g, docs, last)
+		end := after
+		defer func() { r.feed.endDrain(g, end) }()
+		docs, next, err := r.drainPage(ctx, after, limit)
+		if err != nil {
+			return err
 		}
-		if err != nil || wait != nil {
-			end = after
+		if wait, err = r.bringBack(ctx, g, docs, last); err == nil && wait == nil {
+			end = next
 		}
-		r.feed.endDrain(g, end)
 		return err
 	})
 	if err != nil || wait == nil {

@@ -15,6 +15,7 @@ import (
 const (
 	partDecode   = "decode" // of one record, which breaks the contract then
 	partReader   = "reader"
+	partDrain    = "drain"
 	partListener = "listener"
 	partStrays   = "strays"
 	partSweep    = "sweep"
@@ -24,7 +25,7 @@ const (
 )
 
 func guardedParts() []string {
-	return []string{partDecode, partReader, partListener, partStrays, partSweep, partThaw, partSettler, partSibling}
+	return []string{partDecode, partReader, partDrain, partListener, partStrays, partSweep, partThaw, partSettler, partSibling}
 }
 
 // guard keeps a panic from ending more than what it was in. It logs and counts

@@ -59,7 +59,7 @@ func TestAPanicEndsNoPartOfTheRelay(t *testing.T) {
 	f.eventually("sweeps go on", func() bool {
 		return r.outbox("wsOutbox").Pending >= 0 && r.metric("relay_panics_total", "part", "sweep") == times
 	})
-	f.sweeps(r, "wsOutbox", 2)
+	f.swept(r, "wsOutbox", 2)
 	for _, part := range []string{"reader", "listener"} {
 		// A page is read for a sweep, too.
 		if n := r.metric("relay_panics_total", "part", part); n < 1 || n > times {

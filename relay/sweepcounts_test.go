@@ -37,8 +37,8 @@ func (f *fixture) retained(outbox string, documents int) []*firestore.DocumentRe
 	return refs
 }
 
-// sweeps waits until an outbox was swept so many times more.
-func (f *fixture) sweeps(r *running, outbox string, times int) {
+// swept waits until an outbox was swept so many times more.
+func (f *fixture) swept(r *running, outbox string, times int) {
 	f.t.Helper()
 	var last time.Time
 	for range times {
@@ -75,7 +75,7 @@ func TestSweepReadsNothingForWhatExpires(t *testing.T) {
 		},
 	})
 	r := f.run()
-	f.sweeps(r, "wsOutbox", sweeps)
+	f.swept(r, "wsOutbox", sweeps)
 	mu.Lock()
 	expired := documents - len(left)
 	mu.Unlock()
@@ -123,9 +123,9 @@ func TestSweepSearchesInPortions(t *testing.T) {
 		defer mu.Unlock()
 		return all
 	}
-	f.sweeps(r, "wsOutbox", 6) // a search that began before then is over
+	f.swept(r, "wsOutbox", 6) // a search that began before then is over
 	before := total()
-	f.sweeps(r, "wsOutbox", 6)
+	f.swept(r, "wsOutbox", 6)
 	if after := total(); after != before {
 		t.Errorf("%d documents were read when there was nothing left to be found, want none", after-before)
 	}
