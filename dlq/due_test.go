@@ -9,17 +9,33 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/contracts"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// pauseOf is how long a target is parked from noon; 0: not at all.
+func pauseOf(p *parking, target string) time.Duration {
+	if _, at := p.free([]string{target}, noon); !at.IsZero() {
+		return at.Sub(noon)
+	}
+	return 0
+}
+
+// tell tells that an item that misses these targets was blocked by them all.
+func tell(p *parking, now time.Time, targets ...string) {
+	p.tries(targets, now)
+	p.told(targets, nil, targets, now)
+}
 
 func TestParkingPausesForLongerEachTime(t *testing.T) {
 	p := newParking(time.Second, 30*time.Second)
 	var got []time.Duration
 	for range 100 {
-		p.blocked("x", noon)
-		_, first := p.look(noon)
-		got = append(got, first.Sub(noon))
+		p.target("x").until = time.Time{} // its pause is over
+		tell(p, noon, "x")
+		got = append(got, pauseOf(p, "x"))
 	}
 	var want []time.Duration
 	for _, seconds := range []int{1, 2, 4, 10, 20, 30, 30} {
@@ -31,34 +47,68 @@ func TestParkingPausesForLongerEachTime(t *testing.T) {
 	if got[99] != 30*time.Second {
 		t.Errorf("pause %s after a hundred tries, want 30s", got[99])
 	}
-	p.gone("x")
-	p.blocked("x", noon)
-	if _, first := p.look(noon); first.Sub(noon) != time.Second {
-		t.Errorf("pause %s after a round that was not blocked, want 1s", first.Sub(noon))
+	p.told([]string{"x"}, []string{"x"}, nil, noon)
+	tell(p, noon, "x")
+	if got := pauseOf(p, "x"); got != time.Second {
+		t.Errorf("pause %s after a round that was not blocked, want 1s", got)
 	}
 }
 
-func TestParkingHoldsUntilThePauseEnds(t *testing.T) {
+// TestTargetsArePaused, not what waits for them: many that were blocked together
+// tell the same, and while one tries the others wait.
+func TestTargetsArePaused(t *testing.T) {
 	p := newParking(time.Second, 30*time.Second)
-	p.blocked("x", noon)
-	if !p.holds("x", noon) || p.holds("y", noon) {
-		t.Error("it should hold x alone")
+	for range 64 {
+		tell(p, noon, "x")
 	}
-	if p.holds("x", noon.Add(time.Second)) {
-		t.Error("it holds x after its pause")
+	if got := pauseOf(p, "x"); got != time.Second {
+		t.Errorf("pause %s after 64 that were blocked together, want 1s", got)
+	}
+	free := func(want bool, now time.Time, targets ...string) {
+		t.Helper()
+		if ok, _ := p.free(targets, now); ok != want {
+			t.Errorf("%v free: %t, want %t", targets, ok, want)
+		}
+	}
+	later := noon.Add(time.Second)
+	free(false, noon, "x")
+	free(true, noon, "y")
+	free(true, noon, "x", "y")
+	free(true, noon)
+	free(true, later, "x")
+	p.tries([]string{"x", "y"}, later)
+	free(false, later, "x")
+	p.told([]string{"x", "y"}, []string{"y"}, nil, later) // nothing was heard of x
+	free(true, later, "x")
+	p.tries([]string{"x"}, later)
+	p.told([]string{"x"}, []string{"x"}, nil, later)
+	p.tries([]string{"x"}, later)
+	free(true, later, "x")
+}
+
+func TestUnreachableTargetsAreAskedForSoon(t *testing.T) {
+	p := newParking(time.Second, 30*time.Second)
+	for range 20 {
+		p.unreachable([]string{"x"}, noon)
+	}
+	if got := pauseOf(p, "x"); got != time.Second {
+		t.Errorf("pause %s, want 1s however often", got)
 	}
 }
 
 func TestBellEndsPauses(t *testing.T) {
 	p := newParking(time.Second, 30*time.Second)
 	for range 5 {
-		p.blocked("x", noon)
+		p.target("x").until = time.Time{}
+		tell(p, noon, "x")
 	}
 	p.rung(noon)
-	if !p.holds("x", noon.Add(999*time.Millisecond)) {
-		t.Error("a bell ended a pause that had just begun")
+	if got := pauseOf(p, "x"); got != time.Second {
+		t.Errorf("pause %s after a bell when it had just begun, want 1s", got)
 	}
-	if p.holds("x", noon.Add(time.Second)) {
+	p.target("x").until = noon.Add(time.Hour)
+	p.rung(noon.Add(2 * time.Second))
+	if ok, _ := p.free([]string{"x"}, noon.Add(2*time.Second)); !ok {
 		t.Error("a bell did not end the pause")
 	}
 }
@@ -74,43 +124,15 @@ func TestPausesEndTogether(t *testing.T) {
 		p := newParking(time.Second, 30*time.Second)
 		var got []time.Duration
 		for n := range c.want {
-			now := noon.Add(time.Duration(n) * 1100 * time.Millisecond)
+			now, pause := noon.Add(time.Duration(n)*1100*time.Millisecond), parked{}
 			for range c.tries {
-				p.blocked("x", now)
+				p.blocked(&pause, now)
 			}
-			got = append(got, p.cars["x"].until.Sub(noon)/time.Second)
-			p.gone("x")
+			got = append(got, pause.until.Sub(noon)/time.Second)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("after %d tries, seconds (-want +got):\n%s", c.tries, diff)
 		}
-	}
-}
-
-func TestParkingTellsWhatIsFreed(t *testing.T) {
-	p := newParking(time.Second, 30*time.Second)
-	for range 6 {
-		p.blocked("x", noon)
-	}
-	at := noon.Add(10 * time.Second)
-	if p.freed(noon, at) {
-		t.Error("freed in the middle of its pause")
-	}
-	p.rung(at) // long after its shortest pause
-	if !p.freed(at.Add(-time.Millisecond), at) {
-		t.Error("freed by a bell, and not told")
-	}
-	if p.freed(at, at.Add(time.Second)) {
-		t.Error("told twice")
-	}
-}
-
-func TestParkingForgets(t *testing.T) {
-	p := newParking(time.Second, 30*time.Second)
-	p.blocked("x", noon)
-	p.look(noon.Add(time.Hour))
-	if len(p.cars) != 0 {
-		t.Errorf("%d parked after an hour, want none", len(p.cars))
 	}
 }
 
@@ -140,23 +162,28 @@ func TestTurn(t *testing.T) {
 }
 
 func TestLinesAreByAggregateAndVersion(t *testing.T) {
-	items := []*Item{
+	b := newBacklog(new(contracts.Catalog), 1)
+	for n, i := range []*Item{
 		{ID: "1", Outbox: "o", AggregateID: "a", AggregateVersion: 3},
 		{ID: "2", Outbox: "o", AggregateID: "b", AggregateVersion: 1},
 		{ID: "3", Outbox: "p", AggregateID: "a", AggregateVersion: 1},
 		{ID: "4", Outbox: "o", AggregateID: "a", AggregateVersion: 2},
 		{ID: "5", Outbox: "o"},
-		{ID: "6", Outbox: "o"},
+		{ID: "6", Outbox: "o", Replaying: &Request{}},
+		{ID: "7", Outbox: "o", AggregateID: "b", AggregateVersion: 2, Replaying: &Request{}},
+	} {
+		i.NextReplayAt = noon.Add(time.Duration(n) * time.Second)
+		b.keep(i)
 	}
 	var got [][]string
-	for _, l := range linesOf(items) {
+	for _, l := range b.inTurn() {
 		var ids []string
-		for _, i := range l.items {
-			ids = append(ids, i.ID)
+		for _, w := range l.items {
+			ids = append(ids, w.item.ID)
 		}
 		got = append(got, ids)
 	}
-	want := [][]string{{"4", "1"}, {"2"}, {"3"}, {"5"}, {"6"}}
+	want := [][]string{{"2", "7"}, {"6"}, {"3"}, {"4", "1"}, {"5"}} // first those that somebody asked for, and what stands before them
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

@@ -1,31 +1,32 @@
 package dlq
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// parking remembers which due items are left alone, and until when:
-// those whose target has an outage. It costs no write, and forgets with the
-// process, which does no harm. It is used by one goroutine.
+// parking remembers which targets are left alone, and until when: those that a
+// replay found to have an outage, or that cannot be reached. Whatever waits for
+// them waits together, and one of it tries for all. It costs no write, and
+// forgets with the process, which does no harm. It is used by one goroutine.
 type parking struct {
 	least, most time.Duration // pauses
-	cars        map[string]*parked
+	targets     map[string]*parked
 }
 
+// parked is a pause, of a target or of one item.
 type parked struct {
 	since, until time.Time
-	tries        int // that were blocked, in a row
+	tries        int  // that were blocked, in a row
+	trying       bool // one of its items is under way, to find out
 }
 
 func newParking(least, most time.Duration) *parking {
-	return &parking{least: least, most: most, cars: make(map[string]*parked)}
+	return &parking{least: least, most: most, targets: make(map[string]*parked)}
 }
 
-// blocked parks an item whose replay an outage stopped: for longer each time.
-func (p *parking) blocked(id string, now time.Time) {
-	c := p.cars[id]
-	if c == nil {
-		c = &parked{}
-		p.cars[id] = c
-	}
+// blocked begins a pause, for longer each time.
+func (p *parking) blocked(c *parked, now time.Time) {
 	pause := p.most
 	if c.tries < 16 { // beyond which a shift would overflow
 		pause = min(p.least<<c.tries, p.most)
@@ -35,7 +36,7 @@ func (p *parking) blocked(id string, now time.Time) {
 }
 
 // onGrid moves the end of a pause to the next of the points at which pauses end
-// together: each end costs a look at all that is due. Long pauses have fewer.
+// together. Long pauses have fewer.
 func (p *parking) onGrid(end time.Time, pause time.Duration) time.Time {
 	grid := p.least
 	if pause >= coarse*p.least {
@@ -50,53 +51,92 @@ func (p *parking) onGrid(end time.Time, pause time.Duration) time.Time {
 // coarse is how many of the shortest pauses lie between the ends of long ones.
 const coarse = 5
 
-// freed reports whether a pause ended after that time and until now.
-func (p *parking) freed(after, now time.Time) bool {
-	for _, c := range p.cars {
-		if c.until.After(after) && !c.until.After(now) {
-			return true
-		}
-	}
-	return false
-}
-
-// gone forgets an item: it was not blocked this time.
-func (p *parking) gone(id string) { delete(p.cars, id) }
-
-// holds reports whether an item is parked now.
-func (p *parking) holds(id string, now time.Time) bool {
-	c := p.cars[id]
-	return c != nil && c.until.After(now)
-}
-
-// rung ends the pauses, because a target may be well again: those that have
-// lasted for the shortest pause at once, others then. Without that bound each of
-// many bells would try everything.
-func (p *parking) rung(now time.Time) {
-	for _, c := range p.cars {
-		soon := p.onGrid(c.since.Add(p.least), p.least)
-		if soon.Before(now) {
-			soon = now // which freed tells of
-		}
-		if soon.Before(c.until) {
-			c.until = soon
-		}
-	}
-}
-
-// look returns how many items are parked and when the first pause ends; zero:
-// none does. Items that were free for long and that nobody took are forgotten.
-func (p *parking) look(now time.Time) (held int, first time.Time) {
-	for id, c := range p.cars {
+// free reports whether what misses these targets can be tried now: one of them
+// is not parked, or its pause is over and nothing tries it yet. Otherwise at is when
+// the first pause ends; zero: what is under way tells.
+func (p *parking) free(targets []string, now time.Time) (ok bool, at time.Time) {
+	for _, t := range targets {
+		c := p.targets[t]
 		switch {
+		case c == nil, !c.until.After(now) && !c.trying:
+			return true, time.Time{}
 		case c.until.After(now):
-			held++
-			if first.IsZero() || c.until.Before(first) {
-				first = c.until
-			}
-		case now.Sub(c.until) > 10*p.most:
-			delete(p.cars, id)
+			at = earlier(at, c.until)
 		}
 	}
-	return held, first
+	return len(targets) == 0, at
+}
+
+// tries notes that an item tries these targets now.
+func (p *parking) tries(targets []string, now time.Time) {
+	for _, t := range targets {
+		if c := p.targets[t]; c != nil && !c.until.After(now) {
+			c.trying = true
+		}
+	}
+}
+
+// unreachable parks targets that nothing was tried with: for the shortest pause,
+// as it costs nothing to ask again.
+func (p *parking) unreachable(targets []string, now time.Time) {
+	for _, t := range targets {
+		c := p.target(t)
+		c.since, c.until = now, p.onGrid(now.Add(p.least), p.least)
+	}
+}
+
+// told notes what a round told of the targets that its item missed. Those that
+// answered are free. Of those that blocked it a pause begins, unless one is under
+// way: many that began together tell the same.
+func (p *parking) told(targets, answered, blocked []string, now time.Time) {
+	for _, t := range targets {
+		switch c := p.targets[t]; {
+		case slices.Contains(answered, t):
+			delete(p.targets, t)
+		case slices.Contains(blocked, t):
+			c = p.target(t)
+			c.trying = false
+			if !c.until.After(now) {
+				p.blocked(c, now)
+			}
+		case c != nil:
+			c.trying = false
+		}
+	}
+}
+
+func (p *parking) target(name string) *parked {
+	c := p.targets[name]
+	if c == nil {
+		c = &parked{}
+		p.targets[name] = c
+	}
+	return c
+}
+
+// rung ends the pauses, because a target may be well again.
+func (p *parking) rung(now time.Time) {
+	for _, c := range p.targets {
+		p.hasten(c, now)
+	}
+}
+
+// hasten ends a pause: one that has lasted for the shortest at once, another
+// then. Without that bound each of many bells would try everything.
+func (p *parking) hasten(c *parked, now time.Time) {
+	soon := p.onGrid(c.since.Add(p.least), p.least)
+	if soon.Before(now) {
+		soon = now
+	}
+	if soon.Before(c.until) {
+		c.until = soon
+	}
+}
+
+// earlier returns the earlier of two times; zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

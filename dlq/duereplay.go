@@ -3,66 +3,46 @@ package dlq
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
 )
 
-// work replays a line, one after another, and tells what became of each. Once
-// one is stopped by an outage, those behind it wait with it.
-func (x *executor) work(ctx context.Context, l *line) map[string]fate {
-	fates := make(map[string]fate, len(l.items))
-	var stopped fate
-	for _, item := range l.items {
-		if stopped != "" {
-			fates[item.ID] = stopped
-			continue
-		}
-		f := x.replay(ctx, item)
-		x.cfg.Metrics.rounds.WithLabelValues(string(x.tier), string(f)).Inc()
-		fates[item.ID] = f
-		if f == fateBlocked || f == fateUnknown {
-			stopped = f
-		}
-	}
-	return fates
-}
-
 // replay carries out one round of the replay of an item that was due when it
-// was listed.
-func (x *executor) replay(ctx context.Context, listed *Item) fate {
+// was listed. What comes before it is asked for last, so that nothing comes to
+// stand there while it waits.
+func (x *executor) replay(ctx context.Context, listed *Item) outcome {
 	item, f := x.fresh(ctx, listed)
 	if item == nil {
-		return f
-	}
-	if x.limiter != nil && item.Replaying == nil {
-		if !x.reachable(item) {
-			return fateBlocked
-		}
-		if x.limiter.Wait(ctx) != nil {
-			return fateUnknown // the stop
-		}
+		return outcome{fate: f}
 	}
 	round, err := x.lanes.Replay(ctx, item)
 	log := x.log.With(zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID))
+	out := outcome{fate: fateBlocked, tried: true, answered: round.Acked, blocked: round.Blocked}
+	for _, failed := range round.Failed {
+		out.answered = append(slices.Clone(out.answered), failed.Target)
+	}
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
 			log.Warn("replay dead letter", zap.Error(err))
 		}
-		return fateUnknown
+		out.fate = fateUnknown
 	case len(round.Failed) == 0 && len(round.Blocked) > 0:
 		if len(round.Acked) > 0 {
 			x.progress(ctx, item, round, log)
 		}
-		return fateBlocked
+	default:
+		out.fate = x.end(ctx, item, Result{Acked: round.Acked, Errors: round.Failed, Missing: round.Missing, At: x.queue.moment()}, log)
 	}
-	return x.end(ctx, item, Result{Acked: round.Acked, Errors: round.Failed, Missing: round.Missing, At: x.queue.moment()}, log)
+	return out
 }
 
 // Reachability is what Lanes may tell besides, at no cost: whether a round of
-// the item's replay would deliver to any target now. Those that would not take
-// nothing of the rate of automatic replays, which others can use.
+// the item's replay would deliver to any target now. It is asked before anything
+// is read, of the item without its record. One that would not takes nothing of
+// the rate of automatic replays, which others can use.
 type Reachability interface {
 	Reachable(item *Item) bool
 }
@@ -85,7 +65,7 @@ func (x *executor) fresh(ctx context.Context, listed *Item) (*Item, fate) {
 		x.log.Debug("a due dead letter was changed meanwhile", zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID))
 		return nil, fateDropped
 	}
-	older, err := x.queue.Older(ctx, item)
+	older, err := x.queue.older(ctx, item, 1)
 	switch {
 	case err != nil:
 		return nil, x.unread(ctx, item, "find what comes before a dead letter", err)

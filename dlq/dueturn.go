@@ -29,11 +29,12 @@ func turn(now time.Time, item, older *Item) time.Time {
 	return now.Add(min(max(now.Sub(item.DeadAt)/4, 5*moment), most))
 }
 
-// line is dead letters of one aggregate and outbox, the lowest version first:
-// they are replayed one after another.
+// line is the dead letters of one aggregate and outbox that wait, the lowest
+// version first: they are replayed one after another.
 type line struct {
 	key   lineKey
-	items []*Item
+	items []*waiting
+	busy  bool // a worker has the first
 }
 
 type lineKey struct{ outbox, aggregate, item string }
@@ -47,21 +48,19 @@ func lineOf(i *Item) lineKey {
 	return lineKey{outbox: i.Outbox, aggregate: i.AggregateID}
 }
 
-// linesOf sorts items into lines, in the order in which their first ones come.
-func linesOf(items []*Item) []*line {
-	var lines []*line
-	byKey := make(map[lineKey]*line)
-	for _, i := range items {
-		l := byKey[lineOf(i)]
-		if l == nil {
-			l = &line{key: lineOf(i)}
-			byKey[l.key] = l
-			lines = append(lines, l)
-		}
-		l.items = append(l.items, i)
+// add puts one into its place; never before the one that a worker has.
+func (l *line) add(w *waiting) {
+	first := 0
+	if l.busy {
+		first = min(1, len(l.items))
 	}
-	for _, l := range lines {
-		slices.SortStableFunc(l.items, func(a, b *Item) int { return cmp.Compare(a.AggregateVersion, b.AggregateVersion) })
-	}
-	return lines
+	n, _ := slices.BinarySearchFunc(l.items[first:], w, func(a, b *waiting) int {
+		return cmp.Or(cmp.Compare(a.item.AggregateVersion, b.item.AggregateVersion), a.item.NextReplayAt.Compare(b.item.NextReplayAt), cmp.Compare(a.item.ID, b.item.ID))
+	})
+	l.items = slices.Insert(l.items, first+n, w)
+}
+
+// asked reports whether somebody asked for one of it: then all of it hurries.
+func (l *line) asked() bool {
+	return slices.ContainsFunc(l.items, func(w *waiting) bool { return w.item.Replaying != nil })
 }

@@ -19,6 +19,7 @@ type Index struct {
 var (
 	latestDead  = []Order{{contracts.DeadFieldDeadAt, true}, {FieldID, true}}
 	oldestDead  = []Order{{contracts.DeadFieldDeadAt, false}, {FieldID, false}}
+	firstDue    = []Order{{contracts.DeadFieldNextReplayAt, false}, {FieldID, false}}
 	latestEntry = []Order{{fieldAt, true}, {FieldID, true}}
 )
 
@@ -35,12 +36,21 @@ var (
 		[]string{contracts.DeadFieldTier, contracts.DeadFieldOutbox},
 		[]Order{{contracts.DeadFieldNextReplayAt, false}},
 	}
+	// byAsked serves the replays that people asked for, the latest first.
+	byAsked = Index{
+		contracts.CollectionDeadLetters,
+		[]string{contracts.DeadFieldTier, contracts.DeadFieldOutbox},
+		[]Order{{replayingAt, true}},
+	}
 )
+
+// replayingAt is when a replay was asked for that has not ended.
+const replayingAt = contracts.DeadFieldReplaying + "." + fieldAt
 
 // Indexes lists the composite indexes of the queue's own collections. Those of
 // the lists follow from what their filters compare.
 func Indexes() []Index {
-	out := []Index{byVersion, byDue}
+	out := []Index{byVersion, byDue, byAsked}
 	for _, f := range itemConditions {
 		out = append(
 			out,

@@ -29,10 +29,16 @@ const (
 // those of its aggregate and outbox with a lower version, the lowest first, at
 // most a few. They come without their records.
 func (q *Queue) Older(ctx context.Context, item *Item) ([]*Item, error) {
+	return q.older(ctx, item, maxOlder)
+}
+
+func (q *Queue) older(ctx context.Context, item *Item, limit int) ([]*Item, error) {
 	if item.AggregateID == "" {
 		return nil, nil
 	}
-	docs, err := q.store.Query(ctx, olderQuery(item))
+	query := olderQuery(item)
+	query.Limit = limit
+	docs, err := q.store.Query(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("find older dead letters of the aggregate: %w", err)
 	}

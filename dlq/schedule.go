@@ -13,17 +13,29 @@ import (
 // maxIn is how many values Firestore compares a field with at once.
 const maxIn = 30
 
+// DueAfter is a place among the dead letters in the order in which they are due.
+// Its zero value stands before all.
+type DueAfter struct {
+	At time.Time
+	ID string // "": after all of that time
+}
+
+// dueAt is the item's place.
+func dueAt(i *Item) DueAfter { return DueAfter{i.NextReplayAt, i.ID} }
+
+// Before reports whether it stands before other.
+func (a DueAfter) Before(other DueAfter) bool {
+	return a.At.Before(other.At) || a.At.Equal(other.At) && a.ID < other.ID
+}
+
 // Due returns at most limit dead letters of a tier and of the given outboxes
-// that are to be replayed now and whose time is after since, the longest due
-// first, without their records, and when the next one is: the time of the first
-// that is not among them, which is past when limit cut it off; zero: none.
-func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, since time.Time, limit int) (due []*Item, next time.Time, err error) {
+// that are to be replayed now and stand behind after, the longest due first, with
+// no more than what tells whether and where they can be replayed, and when the
+// next one is: the time of the first that is not among them, which is past when
+// limit cut it off; zero: none.
+func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, after DueAfter, limit int) (due []*Item, next time.Time, err error) {
 	now := q.now()
-	if since.Before(anyTime) {
-		since = anyTime
-	}
-	docs, err := q.scheduled(ctx, tier, outboxes, limit+1, withShard,
-		Where{contracts.DeadFieldNextReplayAt, ">", since}, Where{contracts.DeadFieldNextReplayAt, "<=", now})
+	docs, err := q.scheduled(ctx, tier, outboxes, after, limit+1, dueFields, Where{contracts.DeadFieldNextReplayAt, "<=", now})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
 	}
@@ -31,7 +43,7 @@ func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string,
 	if len(due) > limit {
 		return due[:limit], due[limit].NextReplayAt, nil
 	}
-	docs, err = q.scheduled(ctx, tier, outboxes, 1, []string{contracts.DeadFieldNextReplayAt}, Where{contracts.DeadFieldNextReplayAt, ">", now})
+	docs, err = q.scheduled(ctx, tier, outboxes, DueAfter{At: now}, 1, []string{contracts.DeadFieldNextReplayAt})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("find next replay: %w", err)
 	}
@@ -41,16 +53,55 @@ func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string,
 	return due, next, nil
 }
 
-// withShard is what tells whose an item is, too.
-var withShard = append(slices.Clone(withoutRecord), contracts.DeadFieldRecord+"."+contracts.FieldShard)
+// Asked returns at most limit dead letters of a tier and of the given outboxes
+// that are to be replayed now because somebody asked for it after since, the
+// latest request first, as Due does.
+func (q *Queue) Asked(ctx context.Context, tier contracts.Tier, outboxes []string, since time.Time, limit int) ([]*Item, error) {
+	now := q.now()
+	if since.Before(anyTime) {
+		since = anyTime
+	}
+	var asked []*Item
+	for part := range slices.Chunk(outboxes, maxIn) {
+		query := askedQuery(tier, part, since, limit)
+		query.Select = dueFields
+		docs, err := q.store.Query(ctx, query)
+		if err != nil {
+			return nil, fmt.Errorf("find replays that were asked for: %w", err)
+		}
+		asked = append(asked, decodeItems(docs)...)
+	}
+	asked = slices.DeleteFunc(asked, func(i *Item) bool { return !i.Due(now) || i.Replaying == nil })
+	slices.SortStableFunc(asked, func(a, b *Item) int { return b.Replaying.At.Compare(a.Replaying.At) })
+	return asked[:min(len(asked), limit)], nil
+}
 
-// scheduled finds what has a time for its replay and meets the conditions, the
-// first to come first.
-func (q *Queue) scheduled(ctx context.Context, tier contracts.Tier, outboxes []string, limit int, fields []string, conditions ...Where) ([]Doc, error) {
+// dueFields is what tells whether and where an item can be replayed now, and
+// whose it is.
+var dueFields = []string{
+	contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldNextReplayAt, contracts.DeadFieldOutbox, contracts.FieldEventType,
+	contracts.FieldTraceID, contracts.FieldAggregateID, contracts.FieldAggregateVersion, contracts.FieldLane, contracts.DeadFieldPendingTargets,
+	contracts.DeadFieldReplaying, contracts.DeadFieldRecord + "." + contracts.FieldShard,
+}
+
+// scheduled finds what has a time for its replay, stands behind after and meets
+// the conditions, the first to come first.
+func (q *Queue) scheduled(
+	ctx context.Context, tier contracts.Tier, outboxes []string, after DueAfter, limit int, fields []string, conditions ...Where,
+) ([]Doc, error) {
 	var docs []Doc
 	for part := range slices.Chunk(outboxes, maxIn) {
 		query := dueQuery(tier, part, limit, conditions...)
 		query.Select = fields
+		if after.ID == "" {
+			from := Where{contracts.DeadFieldNextReplayAt, ">", anyTime}
+			if after.At.After(anyTime) {
+				from.Value = after.At
+			}
+			query.Where = append(query.Where, from)
+		} else {
+			query.OrderBy, query.StartAfter = firstDue, []any{after.At, after.ID}
+		}
 		found, err := q.store.Query(ctx, query)
 		if err != nil {
 			return nil, err
@@ -59,6 +110,20 @@ func (q *Queue) scheduled(ctx context.Context, tier contracts.Tier, outboxes []s
 	}
 	slices.SortFunc(docs, func(a, b Doc) int { return cmp.Or(nextReplay(a).Compare(nextReplay(b)), cmp.Compare(a.ID, b.ID)) })
 	return docs, nil
+}
+
+// askedQuery finds those whose replay was asked for after since, the latest first,
+// in at most 30 outboxes.
+func askedQuery(tier contracts.Tier, outboxes []string, since time.Time, limit int) Query {
+	return Query{
+		Collection: contracts.CollectionDeadLetters,
+		Where: []Where{
+			{contracts.DeadFieldTier, "==", string(tier)},
+			{contracts.DeadFieldOutbox, "in", outboxes},
+			{replayingAt, ">", since},
+		},
+		OrderBy: byAsked.OrderBy, Limit: limit,
+	}
 }
 
 // dueQuery finds what meets the conditions on the time of its replay, the first

@@ -19,7 +19,7 @@ const actionShelve = "shelve"
 func (q *Queue) Timed(ctx context.Context, outboxes []string, limit int) ([]*Item, error) {
 	var out []*Item
 	for _, tier := range contracts.Tiers() {
-		docs, err := q.scheduled(ctx, tier, outboxes, limit, withoutRecord, hasTime())
+		docs, err := q.scheduled(ctx, tier, outboxes, DueAfter{}, limit, withoutRecord)
 		if err != nil {
 			return nil, fmt.Errorf("find dead letters that wait for a replay: %w", err)
 		}

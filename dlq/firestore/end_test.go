@@ -209,7 +209,7 @@ func testDue(t *testing.T, f *fixture) {
 	owned := []string{"skillOutbox", "wsOutbox"}
 	due := func(limit int) ([]string, time.Time) {
 		t.Helper()
-		items, next, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, time.Time{}, limit)
+		items, next, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, dlq.DueAfter{}, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,10 +240,10 @@ func testDue(t *testing.T, f *fixture) {
 	if got, next := due(10); len(got) != 1 || got[0] != later.ID || !next.Equal(f.now.Add(time.Hour)) {
 		t.Errorf("after deferring: got %v, next %s", got, next)
 	}
-	if items, _, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, f.now, 10); len(items) != 0 || err != nil {
+	if items, _, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, dlq.DueAfter{At: f.now}, 10); len(items) != 0 || err != nil {
 		t.Errorf("after now: got %d, %v, want none", len(items), err)
 	}
-	if items, next, err := f.queue.Due(t.Context(), contracts.SafeAuto, nil, time.Time{}, 10); len(items) != 0 || !next.IsZero() || err != nil {
+	if items, next, err := f.queue.Due(t.Context(), contracts.SafeAuto, nil, dlq.DueAfter{}, 10); len(items) != 0 || !next.IsZero() || err != nil {
 		t.Errorf("of no outbox: got %v, %s, %v", items, next, err)
 	}
 }

@@ -15,7 +15,7 @@ func DeadLetter(c *contracts.Catalog, tier contracts.Tier, on contracts.OnDelive
 	outbox = Operations{Reads: 3, Writes: float64(c.Retry.MaxAttempts)}
 	switch tier {
 	case contracts.SafeAuto:
-		queue = Operations{Reads: 16.8 + 6.7*others, Writes: 3} // the letter, its end, and the audit of that
+		queue = Operations{Reads: 27.5 + 8.7*others, Writes: 3} // the letter, its end, and the audit of that
 		outbox.Reads++                                          // to be marked
 		if on == contracts.DeleteDelivered {
 			outbox.Deletes++

@@ -74,7 +74,7 @@ func (f Fleet) Leases() Operations {
 
 // Queue is what the dead-letter queue costs while nothing in it is due: every instance
 // follows freezes and lane controls, and listens and looks for dead letters of
-// each tier that are due; one of them looks for alerts, releases and bulk
+// each tier that are due, and of SAFE_AUTO for those that somebody asked for; one of them looks for alerts, releases and bulk
 // replays, and counts.
 func (f Fleet) Queue() Operations {
 	instances, lanes := float64(f.Instances), float64(len(f.Catalog.Lanes))
@@ -86,12 +86,12 @@ func (f Fleet) Queue() Operations {
 	frozen := max(1, f.Frozen)
 	all := reads(frozen + lanes).every(f.Schedule.Sweep) // freezes, and a control for each lane
 	all = all.Plus(reads(frozen + 1 + lanes).every(f.Schedule.Recycle))
-	all = all.Plus(reads(tiers*listens + 3).every(f.Schedule.Quiet)) // alerts, releases, bulk replays
+	all = all.Plus(reads((tiers+1)*listens + 3).every(f.Schedule.Quiet)) // alerts, releases, bulk replays
 	out := all.Times(instances)
-	// What is due, and what comes next. A listener that is replaced has it looked
-	// for as well; every other time that is at the moment of a poll.
-	look := reads(2 * tiers * looks * owners)
-	out = out.Plus(look.every(f.Schedule.Poll)).Plus(look.every(2 * f.Schedule.Quiet))
+	// What is due, what comes next, and of SAFE_AUTO what somebody asked for. A
+	// listener that is replaced has it looked for as well, at the moment of a poll.
+	look := reads((2*tiers + 1) * looks * owners)
+	out = out.Plus(look.every(f.Schedule.Poll))
 	out = out.Plus(reads(3).every(f.Schedule.Poll))
 	return out.Plus(reads(2 * openStates).every(f.Schedule.Gauge)) // how many, and the oldest
 }
