@@ -9,8 +9,11 @@ import (
 	"outboxrelay/contracts"
 )
 
-// pinPage is how many items are read at once, with their records.
-const pinPage = 100
+// pinFields are what tells how far a bulk replay has got with an item.
+var pinFields = []string{
+	contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldDeadAt, contracts.DeadFieldReplays, contracts.DeadFieldReplaying,
+	contracts.DeadFieldLastReplay, contracts.DeadFieldDecisions, contracts.FieldTraceID,
+}
 
 // load reads the pinned items and judges by them how far the runs before came.
 func (r *bulkRun) load(ctx context.Context) error {
@@ -75,22 +78,20 @@ func (r *bulkRun) recall(items map[int]*Item) {
 // items reads the items of pins; one that is gone is missing.
 func (r *bulkRun) items(ctx context.Context, pins []int) (map[int]*Item, error) {
 	out := make(map[int]*Item, len(pins))
-	for some := range slices.Chunk(pins, pinPage) {
+	for some := range slices.Chunk(pins, partlyAtOnce*maxIn) {
 		ids := make([]string, len(some))
 		for k, n := range some {
 			ids[k] = r.pins[n].id
 		}
 		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
-		docs, err := r.queue.store.Get(c, contracts.CollectionDeadLetters, ids...)
+		items, err := r.queue.partly(c, pinFields, ids)
 		cancel()
 		if err != nil {
 			return nil, fmt.Errorf("read items: %w", err)
 		}
-		for k, d := range docs {
-			if d.Exists() {
-				i := DecodeItem(d)
-				i.Record = nil
-				out[some[k]] = i
+		for k, n := range some {
+			if i := items[ids[k]]; i != nil {
+				out[n] = i
 			}
 		}
 	}

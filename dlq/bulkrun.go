@@ -14,6 +14,9 @@ type bulkRun struct {
 	cfg   SiblingConfig
 	log   *zap.Logger
 	wake  chan struct{}
+	// place takes a place among those that have something to ask for, or gives it
+	// back, and reports whether there is one.
+	place func(wants bool) bool
 
 	bulk    *Bulk // as it was last read or written
 	pins    []pin
@@ -95,7 +98,7 @@ func (r *bulkRun) round(ctx context.Context) (time.Duration, error) {
 		r.saveAt = now.Add(r.cfg.Bulk.Save)
 	}
 	wait := r.followed
-	if r.bulk.State == BulkRunning {
+	if r.place(r.asksMore()) {
 		asked, err := r.ask(ctx, now)
 		if err != nil {
 			return 0, err
@@ -109,6 +112,9 @@ func (r *bulkRun) round(ctx context.Context) (time.Duration, error) {
 	}
 	return min(wait, r.cfg.Bulk.Save), nil
 }
+
+// asksMore reports whether there is something left to ask for, now or later.
+func (r *bulkRun) asksMore() bool { return r.bulk.State == BulkRunning && r.bulk.Waiting > 0 }
 
 // count counts the pins by their states, and sees whether the canary is over
 // and went well.
@@ -138,6 +144,10 @@ func (r *bulkRun) canaryOver() bool {
 	return true
 }
 
+// followLast is how many times less often a run that asks for nothing more looks,
+// while nothing ends.
+const followLast = 6
+
 // follow looks at what was asked for, as often as things end.
 func (r *bulkRun) follow(ctx context.Context, now time.Time) error {
 	if now.Before(r.followAt) {
@@ -153,7 +163,11 @@ func (r *bulkRun) follow(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	r.followed = min(2*r.followed, r.cfg.Bulk.FollowMax)
+	most := r.cfg.Bulk.FollowMax
+	if !r.asksMore() { // there may be many of these, and the ends of replays wake it
+		most *= followLast
+	}
+	r.followed = min(2*r.followed, most)
 	for _, n := range outstanding {
 		if s := r.pins[n].judge(items[n], r.bulk.ID); s != pinReplaying {
 			r.became(n, s)

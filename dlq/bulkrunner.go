@@ -18,16 +18,23 @@ type bulkRunner struct {
 	bell  <-chan struct{}
 	again chan struct{} // one has ended: another may have its place
 
-	mu   sync.Mutex
-	runs map[string]*bulkRun // at work, by ID
+	mu     sync.Mutex
+	runs   map[string]*bulkRun // at work, by ID
+	asking map[string]bool     // those of them that have a place, by ID
 }
 
 func newBulkRunner(q *Queue, cfg SiblingConfig) *bulkRunner {
-	return &bulkRunner{queue: q, cfg: cfg, bell: q.Hear(BellBulk), again: make(chan struct{}, 1), runs: make(map[string]*bulkRun)}
+	return &bulkRunner{queue: q, cfg: cfg, bell: q.Hear(BellBulk), again: make(chan struct{}, 1), runs: make(map[string]*bulkRun), asking: make(map[string]bool)}
 }
 
-// bulksAtOnce bounds the bulk replays at work; others wait for a place.
-const bulksAtOnce = 4
+const (
+	// bulksAtOnce bounds the bulk replays that have something to ask for; others wait
+	// for a place.
+	bulksAtOnce = 4
+	// endedAtOnce bounds the runs beyond which those that ended already, and of
+	// which something is under way yet, are not taken up.
+	endedAtOnce = 10 * bulksAtOnce
+)
 
 // run works until ctx ends. What it left is taken up by the next run.
 func (r *bulkRunner) run(ctx context.Context) error {
@@ -85,17 +92,16 @@ func (r *bulkRunner) knockAll() {
 
 // unsettled finds the bulk replays that are not through.
 var unsettled = Query{
-	Collection: contracts.CollectionReplays, Where: []Where{{bulkSettled, "==", false}}, OrderBy: []Order{{Field: FieldID}}, Limit: 10 * bulksAtOnce,
+	Collection: contracts.CollectionReplays, Where: []Where{{bulkSettled, "==", false}}, OrderBy: []Order{{Field: FieldID}}, Limit: endedAtOnce,
 }
 
-// takeUp begins what nobody works at, the oldest first.
+// takeUp begins what nobody works at, the oldest first. It looks at all that are
+// not through, as those that wait for a target may be many.
 func (r *bulkRunner) takeUp(ctx context.Context, g *errgroup.Group) error {
 	if !r.cfg.Leads() {
 		return nil
 	}
-	c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
-	defer cancel()
-	docs, err := r.queue.store.Query(c, unsettled)
+	docs, err := r.find(ctx)
 	if err != nil {
 		return fmt.Errorf("find bulk replays: %w", err)
 	}
@@ -114,20 +120,61 @@ func (r *bulkRunner) takeUp(ctx context.Context, g *errgroup.Group) error {
 	return nil
 }
 
+// find reads the bulk replays that are not through.
+func (r *bulkRunner) find(ctx context.Context) (all []Doc, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	query := unsettled
+	for {
+		docs, err := r.queue.store.Query(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, docs...); len(docs) < query.Limit {
+			return all, nil
+		}
+		query.StartAfter = []any{docs[len(docs)-1].ID}
+	}
+}
+
+// claim makes a run of a bulk replay that nobody works at, if there is a place for
+// it. One that asks for nothing any more needs none.
 func (r *bulkRunner) claim(d Doc) (*bulkRun, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.runs[d.ID] != nil || len(r.runs) >= bulksAtOnce {
+	b := decodeBulk(d)
+	asks := b.State == BulkRunning
+	if r.runs[b.ID] != nil || asks && len(r.asking) >= bulksAtOnce || !asks && len(r.runs) >= endedAtOnce {
 		return nil, false
 	}
-	run := newBulkRun(r.queue, r.cfg, decodeBulk(d))
-	r.runs[d.ID] = run
+	run := newBulkRun(r.queue, r.cfg, b)
+	run.place = func(wants bool) bool { return r.place(b.ID, wants) }
+	r.runs[b.ID] = run
+	if asks {
+		r.asking[b.ID] = true
+	}
 	return run, true
+}
+
+// place takes or gives back a run's place among those that have something to ask
+// for, and reports whether it has one.
+func (r *bulkRunner) place(id string, wants bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch had := r.asking[id]; {
+	case had && !wants:
+		delete(r.asking, id)
+		knock(r.again)
+	case !had && wants && len(r.asking) < bulksAtOnce:
+		r.asking[id] = true
+	}
+	return r.asking[id]
 }
 
 func (r *bulkRunner) release(run *bulkRun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.runs, run.bulk.ID)
+	delete(r.asking, run.bulk.ID)
 	knock(r.again)
 }

@@ -76,17 +76,15 @@ func (q *Queue) selectPicked(ctx context.Context, f Filter, ids []string, s *Sel
 	if gone := len(ids) - len(possible); gone > 0 {
 		s.Refused[leftGone] = gone
 	}
-	for some := range slices.Chunk(possible, pinPage) {
-		docs, err := q.store.Get(ctx, contracts.CollectionDeadLetters, some...)
-		if err != nil {
-			return fmt.Errorf("read picked dead letters: %w", err)
-		}
-		for _, d := range docs {
-			if d.Exists() {
-				s.add(DecodeItem(d))
-			} else {
-				s.Refused[leftGone]++
-			}
+	items, err := q.partly(ctx, withoutRecord, possible)
+	if err != nil {
+		return fmt.Errorf("read picked dead letters: %w", err)
+	}
+	for _, id := range possible {
+		if i := items[id]; i != nil {
+			s.add(i)
+		} else {
+			s.Refused[leftGone]++
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ type Query struct {
 
 // Where is one condition. All of a query hold together.
 type Where struct {
-	Field string
+	Field string // FieldID: Value is an ID, or IDs for "in"
 	Op    string // "==", "<", "<=", ">", ">=", "in"
 	Value any
 }

@@ -11,7 +11,11 @@ import (
 func query(c *firestore.Client, q dlq.Query) firestore.Query {
 	out := c.Collection(q.Collection).Query
 	for _, w := range q.Where {
-		out = out.Where(w.Field, w.Op, w.Value)
+		value := w.Value
+		if w.Field == dlq.FieldID {
+			value = references(c.Collection(q.Collection), value)
+		}
+		out = out.Where(w.Field, w.Op, value)
 	}
 	for _, o := range q.OrderBy {
 		dir := firestore.Asc
@@ -30,6 +34,21 @@ func query(c *firestore.Client, q dlq.Query) firestore.Query {
 		out = out.Limit(q.Limit)
 	}
 	return out
+}
+
+// references turns document IDs into what Firestore compares names with.
+func references(c *firestore.CollectionRef, ids any) any {
+	switch ids := ids.(type) {
+	case string:
+		return c.Doc(ids)
+	case []string:
+		refs := make([]*firestore.DocumentRef, len(ids))
+		for n, id := range ids {
+			refs[n] = c.Doc(id)
+		}
+		return refs
+	}
+	return ids
 }
 
 func document(snap *firestore.DocumentSnapshot) dlq.Doc {
