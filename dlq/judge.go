@@ -32,7 +32,7 @@ func Judge(c *contracts.Catalog, item *Item, a Action, by Actor) (Transition, *R
 		return Transition{}, orphaned(item)
 	case twoPersons(c, item) && strings.EqualFold(item.AuthorizedBy, by.Name):
 		return Transition{}, &Refusal{
-			Kind: Forbidden, Detail: fmt.Sprintf("%s authorized it, and %s asks for two persons", item.AuthorizedBy, item.EventType),
+			Kind: Forbidden, Detail: fmt.Sprintf("you authorized it, and %s asks for two persons", item.EventType),
 			Hint: "another person replays it",
 		}
 	}

@@ -65,7 +65,7 @@ func unfit(i *Item, a Action) *Refusal {
 	r := &Refusal{Kind: Conflict, Detail: fmt.Sprintf("cannot %s a dead letter that is %s under %s", a, i.State, i.Tier)}
 	switch {
 	case !Open(i.State):
-		r.Detail = fmt.Sprintf("it is %s already: nothing more can be done about it", i.State)
+		r.Detail = fmt.Sprintf("it is %s already", i.State)
 		r.Hint = "a note can still be added"
 	case a == Authorize && i.Tier != contracts.SecurityBlock:
 		r.Detail = fmt.Sprintf("only %s needs an authorization, and it stands under %s", contracts.SecurityBlock, i.Tier)

@@ -78,7 +78,7 @@ var problemExamples = map[int]Problem{
 	http.StatusUnauthorized:          {Detail: "the token has expired", Hint: "get a fresh Google ID token for the audience of this service, as with gcloud auth print-identity-token"},
 	http.StatusForbidden:             {Detail: "this needs the role operator, and carol@example.com has viewer", Hint: "ask someone with the role operator"},
 	http.StatusNotFound:              {Detail: `there is no dead letter "7f0c:acc-1:3"`, Hint: "list the dead letters to find its ID"},
-	http.StatusConflict:              {Detail: "it is replayed already: nothing more can be done about it", Hint: "a note can still be added"},
+	http.StatusConflict:              {Detail: "it is replayed already", Hint: "a note can still be added"},
 	http.StatusPreconditionFailed:    {Detail: "it was changed since you looked at it, at 2026-03-01 10:00:00Z", Hint: "look at it again, then decide"},
 	http.StatusRequestEntityTooLarge: {Detail: "the body has more than 65536 bytes", Hint: "say it shorter"},
 	http.StatusUnsupportedMediaType:  {Detail: "the body is not declared as JSON", Hint: "send JSON with the header Content-Type: application/json"},

@@ -21,7 +21,7 @@ type Problem struct {
 	Type     string  `json:"type" format:"uri-reference" example:"about:blank" doc:"Always about:blank: the title is the status's own."`
 	Title    string  `json:"title" example:"Conflict" doc:"The status in words."`
 	Status   int     `json:"status" example:"409" doc:"The status."`
-	Detail   string  `json:"detail" example:"it is replayed already: nothing more can be done about it" doc:"What is wrong."`
+	Detail   string  `json:"detail" example:"it is replayed already" doc:"What is wrong."`
 	Hint     string  `json:"hint,omitempty" example:"a note can still be added" doc:"What to do."`
 	Instance string  `json:"instance,omitempty" example:"/admin/v1/dlq/7f0c:acc-1:3/discard" doc:"The path that was asked for."`
 	Errors   []Fault `json:"errors,omitempty" nullable:"false" doc:"What is wrong with single fields."`

@@ -71,7 +71,7 @@ func TestReplayByClicksTellsItsEnd(t *testing.T) {
 	p.accessible("the form of a replay")
 	p.Run(chromedp.DoubleClick(chromedp.CSS("#act-replay button[type=submit]")))
 	p.Shows("and is being replayed since")
-	p.Shows("The replay that dev-operator asked for has not ended")
+	p.Shows("The replay that dev-operator asked for at ")
 	p.picture("item-being-replayed")
 	goOn()
 	p.Shows("and a replay delivered it to every target")
