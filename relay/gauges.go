@@ -25,6 +25,10 @@ var (
 		"Records left in Firestore behind a target that is down or an aggregate that fails.", "lane")
 	pendingDesc = outboxDesc("relay_pending_records",
 		"Pending records in Firestore, at the last sweep.")
+	retryingDesc = outboxDesc("relay_retrying_records",
+		"Records in backoff in Firestore, at the last sweep.")
+	unattendedDesc = outboxDesc("relay_unattended_records",
+		"Records in backoff that were due at the last sweep and that no instance waited for: the sweep takes them.")
 	proofDesc = outboxDesc("relay_listener_proof_overdue_seconds",
 		"How long the proof that a listener is alive is due; 0 while it need not give any.", "listener")
 	memoryDesc = prometheus.NewDesc("relay_record_memory_bytes",
@@ -39,7 +43,7 @@ func outboxDesc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (g gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{oldestDesc, overdueDesc, leftBehindDesc, pendingDesc, proofDesc, memoryDesc, targetWaitingDesc} {
+	for _, d := range []*prometheus.Desc{oldestDesc, overdueDesc, leftBehindDesc, pendingDesc, retryingDesc, unattendedDesc, proofDesc, memoryDesc, targetWaitingDesc} {
 		ch <- d
 	}
 }
@@ -59,6 +63,8 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 			tell(leftBehindDesc, float64(w.left), spec.Name, string(lane))
 		}
 		tell(pendingDesc, float64(s.pending), spec.Name)
+		tell(retryingDesc, float64(s.backoff.all), spec.Name)
+		tell(unattendedDesc, float64(s.backoff.unattended), spec.Name)
 		for listener, due := range s.proofs {
 			tell(proofDesc, due.Seconds(), spec.Name, listener)
 		}
@@ -79,6 +85,7 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 type outboxStand struct {
 	lanes   map[contracts.Lane]*laneStand
 	pending int64
+	backoff inBackoff
 	proofs  map[string]time.Duration // by listener: how long its proof is due
 }
 
@@ -149,12 +156,14 @@ func (s *laneStand) age(now time.Time) time.Duration {
 	return max(0, now.Sub(s.oldest))
 }
 
-// addProofs adds the pending records, and for each listener how long its proof
+// addProofs adds the records in Firestore, and for each listener how long its proof
 // is due.
 func (h *outboxHealth) addProofs(s *outboxStand, now time.Time, every time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.pending += max(h.pending, 0)
+	s.backoff.all += max(h.backoff.all, 0)
+	s.backoff.unattended += h.backoff.unattended
 	for _, name := range h.order {
 		s.proofs[name] = max(s.proofs[name], h.listeners[name].dueLocked(now, every))
 	}

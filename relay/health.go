@@ -51,6 +51,8 @@ type OutboxHealth struct {
 	InMemory   int              `json:"inMemory"`
 	LeftBehind int              `json:"leftBehind"` // in Firestore, behind targets that are down or failing aggregates
 	Pending    int64            `json:"pending"`    // in Firestore, at the last sweep; -1 before the first
+	Retrying   int64            `json:"retrying"`   // in backoff in Firestore, at the last sweep; -1 before the first
+	Unattended int64            `json:"unattended"` // of those, due and in nobody's memory; the sweep takes them
 	SweptAt    *time.Time       `json:"sweptAt,omitempty"`
 	Listeners  []ListenerHealth `json:"listeners"`
 }
@@ -159,6 +161,12 @@ const (
 	statePaging     = "paging"
 )
 
+// inBackoff counts records in backoff, as a sweep finds them.
+type inBackoff struct {
+	all        int64 // -1: not known yet
+	unattended int64 // due, and nobody waits for them
+}
+
 // outboxHealth is kept by the outbox's listeners and its sweep.
 type outboxHealth struct {
 	name    string
@@ -168,11 +176,12 @@ type outboxHealth struct {
 	listeners map[string]*listenerState
 	order     []string
 	pending   int64
+	backoff   inBackoff
 	sweptAt   time.Time
 }
 
 func newOutboxHealth(share contracts.Share, spec *contracts.Outbox, m *Metrics, now time.Time) *outboxHealth {
-	h := &outboxHealth{name: spec.Name, metrics: m, listeners: make(map[string]*listenerState), pending: -1}
+	h := &outboxHealth{name: spec.Name, metrics: m, listeners: make(map[string]*listenerState), pending: -1, backoff: inBackoff{all: -1}}
 	for _, name := range listenerNames(share, spec) {
 		h.order = append(h.order, name)
 		h.listeners[name] = &listenerState{health: h, name: name, state: stateStarting, since: now}
@@ -193,6 +202,12 @@ func (h *outboxHealth) counted(pending int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.pending = max(pending, 0)
+}
+
+func (h *outboxHealth) backsOff(b inBackoff) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.backoff = b
 }
 
 // listenerState outlives the listeners that a reader opens and closes.
@@ -273,7 +288,7 @@ func (s *listenerState) healthLocked() ListenerHealth {
 func (h *outboxHealth) snapshot() OutboxHealth {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := OutboxHealth{Here: true, Healthy: true, Pending: h.pending}
+	out := OutboxHealth{Here: true, Healthy: true, Pending: h.pending, Retrying: h.backoff.all, Unattended: h.backoff.unattended}
 	if !h.sweptAt.IsZero() {
 		at := h.sweptAt
 		out.SweptAt = &at

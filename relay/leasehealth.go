@@ -26,7 +26,7 @@ func (r *Relay) outboxHealth() (all []OutboxHealth, queueOwner string) {
 		holders[h.Share] = h
 	}
 	for _, share := range r.catalog.Shares() {
-		oh := OutboxHealth{Pending: -1}
+		oh := OutboxHealth{Pending: -1, Retrying: -1}
 		o := r.shares.of(share)
 		if o != nil {
 			oh = o.healthNow()
@@ -50,13 +50,15 @@ type note struct {
 	InMemory   int   `json:"inMemory"`
 	LeftBehind int   `json:"leftBehind"`
 	Pending    int64 `json:"pending"`
+	Retrying   int64 `json:"retrying"`
+	Unattended int64 `json:"unattended"`
 }
 
 func (r *Relay) note(share string) string {
 	for _, o := range r.shares.list() {
 		if o.share.String() == share {
 			h := o.healthNow()
-			text, _ := json.Marshal(note{h.Healthy, h.InMemory, h.LeftBehind, h.Pending}) // it cannot fail
+			text, _ := json.Marshal(note{h.Healthy, h.InMemory, h.LeftBehind, h.Pending, h.Retrying, h.Unattended}) // it cannot fail
 			return string(text)
 		}
 	}
@@ -66,9 +68,10 @@ func (r *Relay) note(share string) string {
 // noted takes in what the owner told. It tells nothing before its first
 // renewal, and a release that knows more or less is no reason to call it sick.
 func (h *OutboxHealth) noted(text string) {
-	told := note{Healthy: true, Pending: h.Pending}
+	told := note{Healthy: true, Pending: h.Pending, Retrying: h.Retrying}
 	_ = json.Unmarshal([]byte(text), &told)
 	h.Healthy, h.InMemory, h.LeftBehind, h.Pending = told.Healthy, told.InMemory, told.LeftBehind, told.Pending
+	h.Retrying, h.Unattended = told.Retrying, told.Unattended
 }
 
 func (h *OutboxHealth) leased(by lease.Holder) {

@@ -13,7 +13,7 @@ import (
 func (o *outbox) loadRetrying(ctx context.Context) {
 	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
 	for {
-		entries, err := o.retrying(ctx, "", 0)
+		entries, err := o.retrying(ctx, "")
 		if err == nil {
 			o.takeRetrying(entries)
 		}
@@ -26,13 +26,13 @@ func (o *outbox) loadRetrying(ctx context.Context) {
 }
 
 // retrying reads the records in backoff, of one aggregate if that is given, that
-// are not in memory and have not been written for that long.
-func (o *outbox) retrying(ctx context.Context, aggregateID string, age time.Duration) ([]*entry, error) {
+// are not in memory.
+func (o *outbox) retrying(ctx context.Context, aggregateID string) ([]*entry, error) {
 	scan := o.scan(ScanRetrying)
 	scan.Aggregate, scan.Limit = aggregateID, sweepPage
 	var entries []*entry
 	err := o.pageByID(ctx, scan, func(d Doc) {
-		if d, c, _ := o.consider(ctx, d, nil); c == considerTake && d.ReadTime.Sub(d.UpdateTime) >= age {
+		if d, c, _ := o.consider(ctx, d, nil); c == considerTake {
 			entries = append(entries, o.newRetrying(d))
 		}
 	})

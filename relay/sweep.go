@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -18,6 +19,7 @@ type sweeper struct {
 	searches map[searched]string // document ID where a search goes on; none: nothing is searched
 	rest     int64               // sweeps until all documents are counted again
 	heldRest int                 // sweeps until held records are counted again
+	due      int64               // records in backoff that nobody waits for, of those that were looked at
 }
 
 // searched is what is searched, and for what.
@@ -178,22 +180,62 @@ func (o *outbox) beyond(ctx context.Context, whole Scan, parts ...Scan) (all, be
 // canaries is the number of canaries that stand among o's pending documents.
 func canaries(o *outbox) int64 { return int64(len(o.feeds) + 1) }
 
-// retrying looks for records in backoff that are not in memory. No listener tells
-// of them: those that the relay has put there never leave memory, and those of
-// the owner before are read first.
+// retrying looks for records in backoff that are not in memory: they were
+// appended so, or an owner before marked them late. No listener tells of them.
 func (s *sweeper) retrying(ctx context.Context) error {
 	o := s.outbox
 	scan := o.scan(ScanRetrying)
 	all, err := o.store.Count(ctx, scan)
-	if err != nil || all[0] == 0 {
+	if err != nil {
 		return err
 	}
-	entries, err := o.retrying(ctx, "", o.tuning.SweepAge)
-	if found := o.takeRetrying(entries); found > 0 {
+	what := searched{scan.Kind, foundRetrying}
+	if s.searches[what] == "" {
+		s.due = 0
+	}
+	var alone []*entry
+	if all[0] > 0 {
+		err = s.portion(ctx, scan, foundRetrying, func(page []Doc) { alone = append(alone, s.unattended(ctx, page)...) })
+	}
+	if found := o.takeRetrying(alone); found > 0 {
 		o.metrics.swept.WithLabelValues(o.spec.Name, foundRetrying).Add(float64(found))
 		o.log.Warn("sweep found records in backoff that nobody waits for", zap.Int("records", found))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	due := s.due
+	if s.searches[what] != "" { // there are more to be looked at
+		due = max(due, o.health.snapshot().Unattended)
+	}
+	o.health.backsOff(inBackoff{all[0], due})
+	return nil
+}
+
+// unattended counts the records of a page that are due and not in memory, and
+// returns those that are old enough for nobody else to be about to take them.
+func (s *sweeper) unattended(ctx context.Context, page []Doc) (old []*entry) {
+	o := s.outbox
+	for _, d := range page {
+		d, c, _ := o.consider(ctx, d, nil)
+		if c != considerTake {
+			continue
+		}
+		if isDue(d) {
+			s.due++
+		}
+		if d.ReadTime.Sub(d.UpdateTime) >= o.tuning.SweepAge {
+			old = append(old, o.newRetrying(d))
+		}
+	}
+	return old
+}
+
+// isDue reports whether a record's retry was due when it was read; one that does
+// not say when it is, is.
+func isDue(d Doc) bool {
+	at, _ := d.fields()[contracts.FieldNextAttemptAt].(time.Time)
+	return !at.After(d.ReadTime)
 }
 
 // statusless looks for documents without any status. While they are searched
@@ -222,16 +264,9 @@ func (s *sweeper) statusless(ctx context.Context) error {
 	})
 }
 
-// search pages through a scan by document ID and takes what matches: a few pages
-// in each sweep, from where the last one stopped.
+// search takes what matches of a scan by document ID, portion by portion.
 func (s *sweeper) search(ctx context.Context, scan Scan, found string, match func(map[string]any) bool) error {
-	what := searched{scan.Kind, found}
-	scan.AfterID, scan.Limit = s.searches[what], sweepPage
-	for range sweepPages {
-		page, err := s.outbox.store.Page(ctx, scan)
-		if err != nil {
-			return err
-		}
+	return s.portion(ctx, scan, found, func(page []Doc) {
 		var hits []Doc
 		for _, d := range page {
 			if !isCanary(d) && match(d.fields()) {
@@ -239,6 +274,20 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, match fun
 			}
 		}
 		s.take(ctx, found, hits)
+	})
+}
+
+// portion reads some pages of a scan by document ID, from where the last sweep
+// stopped.
+func (s *sweeper) portion(ctx context.Context, scan Scan, found string, look func(page []Doc)) error {
+	what := searched{scan.Kind, found}
+	scan.AfterID, scan.Limit = s.searches[what], sweepPage
+	for range sweepPages {
+		page, err := s.outbox.store.Page(ctx, scan)
+		if err != nil {
+			return err
+		}
+		look(page)
 		if len(page) < scan.Limit {
 			delete(s.searches, what)
 			return nil

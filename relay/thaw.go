@@ -117,7 +117,7 @@ func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err e
 // takeBackoff takes the records of an aggregate in backoff into memory that are
 // not there, and returns how many.
 func (o *outbox) takeBackoff(ctx context.Context, aggregateID string) (taken int, err error) {
-	entries, err := o.retrying(ctx, aggregateID, 0)
+	entries, err := o.retrying(ctx, aggregateID)
 	if err != nil {
 		return 0, err
 	}

@@ -102,6 +102,9 @@ func (s relayStatus) Outboxes() []admin.OutboxStatus {
 		if o.Pending >= 0 {
 			status.Pending = &o.Pending
 		}
+		if o.Retrying >= 0 {
+			status.Retrying, status.Unattended = &o.Retrying, o.Unattended
+		}
 		for _, l := range o.Listeners {
 			listener := admin.ListenerStatus{
 				Listener: l.Listener, State: l.State, CanaryMillis: l.CanaryMillis, Rebuilds: l.Rebuilds, LastReason: l.LastReason,

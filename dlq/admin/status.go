@@ -73,6 +73,8 @@ type OutboxStatus struct {
 	InMemory   int              `json:"inMemory" doc:"Records that its owner holds in memory."`
 	LeftBehind int              `json:"leftBehind" doc:"Records that wait in Firestore behind targets that are down, or behind failing aggregates."`
 	Pending    *int64           `json:"pending,omitempty" doc:"Pending records in Firestore at the last sweep; left out before the first."`
+	Retrying   *int64           `json:"retrying,omitempty" doc:"Records in backoff in Firestore at the last sweep; left out before the first."`
+	Unattended int64            `json:"unattended" doc:"Of those, the ones that were due and that no instance waited for: left so by an owner before, or appended so. The sweep takes them."`
 	SweptAt    time.Time        `json:"sweptAt,omitzero" doc:"When it was swept last."`
 	Listeners  []ListenerStatus `json:"listeners" nullable:"false"`
 }
