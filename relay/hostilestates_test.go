@@ -59,7 +59,7 @@ func TestHostileAttemptsThatFail(t *testing.T) {
 	f.withQueue(nil)
 	f.retries(3, time.Millisecond)
 	f.script(func(context.Context, string, *contracts.Record) error {
-		return failure(contracts.Attributable, "Internal")
+		return own()
 	})
 	f.run()
 	for i, attempts := range []int64{1, 1e12, math.MaxInt32, math.MaxInt64 - 1, math.MaxInt64} {

@@ -80,7 +80,7 @@ func TestThirdFailureDeadLetters(t *testing.T) {
 	f.retries(3, time.Millisecond)
 	f.script(func(_ context.Context, target string, _ *contracts.Record) error {
 		if target == "FUNNEL" {
-			return failure(contracts.Attributable, "Internal")
+			return own()
 		}
 		return nil
 	})

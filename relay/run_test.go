@@ -69,7 +69,6 @@ func TestAGateThatOpensWithinARunLetsNothingOvertake(t *testing.T) {
 			},
 		}
 		e.task = lanes.Task{Aggregate: aggregateKey("schedOutbox", aggregate), Version: version, Work: e}
-		f.reading(e.position(), generation)
 		if f.admit(e, generation) != admitted || !f.read(e.position(), generation) {
 			t.Fatal("not admitted")
 		}

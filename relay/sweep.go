@@ -139,19 +139,21 @@ func (s *sweeper) missed(ctx context.Context, f *feed) error {
 // unplaced looks for pending records that no query of a listener matches.
 func (s *sweeper) unplaced(ctx context.Context) error {
 	o := s.outbox
-	if err := s.strays(ctx); err != nil {
-		return err
-	}
 	scan := o.scan(ScanUnordered)
 	parts := []Scan{o.strayScans()[0]}
 	for _, f := range o.feeds {
 		parts = append(parts, o.laneScan(f))
 	}
-	all, beyond, err := o.beyond(ctx, scan, parts...)
+	counts, beyond, err := o.beyond(ctx, scan, parts...)
 	if err != nil {
 		return err
 	}
-	o.health.counted(all - canaries(o))
+	o.health.counted(counts[0] - canaries(o))
+	if counts[1] > 1 { // than their canary
+		if err := s.strays(ctx); err != nil {
+			return err
+		}
+	}
 	if beyond <= 0 {
 		delete(s.searches, searched{scan.Kind, foundUnplaced})
 		return nil
@@ -163,18 +165,17 @@ func (s *sweeper) unplaced(ctx context.Context) error {
 	})
 }
 
-// beyond counts all documents of a scan, and those of them that none of its parts
-// shows.
-func (o *outbox) beyond(ctx context.Context, whole Scan, parts ...Scan) (all, beyond int64, err error) {
-	counts, err := o.store.Count(ctx, append([]Scan{whole}, parts...)...)
-	if err != nil {
-		return 0, 0, err
+// beyond counts all documents of a scan, then those of each of its parts, and says
+// how many none of these shows.
+func (o *outbox) beyond(ctx context.Context, whole Scan, parts ...Scan) (counts []int64, beyond int64, err error) {
+	if counts, err = o.store.Count(ctx, append([]Scan{whole}, parts...)...); err != nil {
+		return nil, 0, err
 	}
-	all, beyond = counts[0], counts[0]
+	beyond = counts[0]
 	for _, n := range counts[1:] {
 		beyond -= n
 	}
-	return all, beyond, nil
+	return counts, beyond, nil
 }
 
 // canaries is the number of canaries that stand among o's pending documents.
@@ -248,11 +249,11 @@ func (s *sweeper) statusless(ctx context.Context) error {
 			s.rest--
 			return nil
 		}
-		all, beyond, err := o.beyond(ctx, scan, o.whole(ScanWithStatus))
+		counts, beyond, err := o.beyond(ctx, scan, o.whole(ScanWithStatus))
 		if err != nil {
 			return err
 		}
-		s.rest = all / countEvery
+		s.rest = counts[0] / countEvery
 		if beyond <= 0 {
 			return nil
 		}

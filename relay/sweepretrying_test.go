@@ -16,7 +16,7 @@ func TestHealthTellsOfRecordsInBackoffThatNobodyWaitsFor(t *testing.T) {
 	f := setup(t, newCloud(t))
 	f.tuning.SweepInterval, f.tuning.SweepAge = 50*time.Millisecond, time.Hour // it takes none
 	r := f.run()
-	f.sweeps(r, "wsOutbox", 1) // what was there at the start is read
+	f.swept(r, "wsOutbox", 1) // what was there at the start is read
 	var records []*contracts.Record
 	for i := range due + others {
 		next := time.Now().Add(-time.Minute)

@@ -1,7 +1,6 @@
 package cost_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -32,7 +31,7 @@ func withoutClaims(r *contracts.EventRoute) bool { return r.Targets[0] != "CLAIM
 
 // TestRecordsCostWhatIsBilled: five minutes of records, caught up.
 func TestRecordsCostWhatIsBilled(t *testing.T) {
-	flaky := errors.New("try again")
+	flaky := &contracts.Failure{Code: "Internal", Own: true}
 	for _, c := range []struct {
 		name      string
 		on        contracts.OnDelivered
