@@ -2,7 +2,6 @@ package cost_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -36,7 +35,7 @@ func TestDeadLettersCostWhatIsBilled(t *testing.T) {
 						if p.Message.Attributes[contracts.AttrReplay] != "" {
 							return nil
 						}
-						return errors.New("no")
+						return &contracts.Failure{Code: "Internal", Own: true}
 					}})
 					for n := range instances {
 						w.start(fmt.Sprintf("instance-%d", n))

@@ -127,6 +127,8 @@ func TestBacklogCostsWhatIsBilled(t *testing.T) {
 			w.append(records...)
 		}
 		time.Sleep(time.Minute)
+		// As in any real cloud, not all of it is delivered in the same moment.
+		w.everyTarget(target{fails: func(ier.Parcel) error { time.Sleep(200 * time.Millisecond); return nil }})
 		const d = 2 * time.Minute
 		got := w.bill(func() {
 			w.start("instance-0")
