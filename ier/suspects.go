@@ -1,6 +1,9 @@
 package ier
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // suspects tells whether failures that count for one record are the rule across
 // aggregates: then it is the target that fails, whatever it answers. It remembers
@@ -77,13 +80,8 @@ func (s *suspects) add(c call) {
 // once adds an aggregate to a list that holds each once, and no more of them than
 // it takes to tell.
 func once(list []string, aggregate string) []string {
-	if len(list) >= spread {
+	if len(list) >= spread || slices.Contains(list, aggregate) {
 		return list
-	}
-	for _, each := range list {
-		if each == aggregate {
-			return list
-		}
 	}
 	return append(list, aggregate)
 }

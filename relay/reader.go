@@ -62,7 +62,7 @@ func (r *reader) catchUp(ctx context.Context) error {
 		var b batch
 		var next Position
 		err := r.outbox.pacers[r.feed.lane].page(ctx, func() (err error) {
-			b, carry, next, err = r.readPage(ctx, after, carry, generation)
+			b, carry, next, err = r.readPage(ctx, after, carry)
 			return err
 		})
 		if err != nil {
@@ -100,7 +100,7 @@ func (r *reader) fallBehind(behind bool) {
 // one before. next is zero when pages have come to their end. As raw documents
 // take several times the memory of what remains of them, few pages of a lane
 // are in work at once.
-func (r *reader) readPage(ctx context.Context, after Position, carry []Doc, generation int) (b batch, rest []Doc, next Position, err error) {
+func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b batch, rest []Doc, next Position, err error) {
 	slots := r.outbox.pageSlots[r.feed.lane]
 	select {
 	case slots <- struct{}{}:

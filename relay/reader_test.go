@@ -48,7 +48,7 @@ func versionsOf(entries []*entry) (versions []int64) {
 // front of it, also where it fills the last of them.
 func TestPagesEndBeforeWhatIsFresh(t *testing.T) {
 	r := testReader(t, docOf(1, 10*time.Second), docOf(2, 9*time.Second), docOf(3, freshness/2))
-	b, carry, next, err := r.readPage(t.Context(), Position{}, nil, 0)
+	b, carry, next, err := r.readPage(t.Context(), Position{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestPagesEndBeforeWhatIsFresh(t *testing.T) {
 // edge of a page cuts off are waited for.
 func TestAPagesEdgeCutsNoCommit(t *testing.T) {
 	r := testReader(t, docOf(1, 10*time.Second), docOf(3, 9*time.Second), docOf(4, 9*time.Second))
-	b, carry, next, err := r.readPage(t.Context(), Position{}, nil, 0)
+	b, carry, next, err := r.readPage(t.Context(), Position{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestAPagesEdgeCutsNoCommit(t *testing.T) {
 		t.Errorf("pages go on after %v; -want +got:\n%s", next, diff)
 	}
 	r.outbox.store = &onePage{page: []Doc{docOf(2, 9*time.Second)}}
-	if b, _, _, err = r.readPage(t.Context(), next, carry, 0); err != nil {
+	if b, _, _, err = r.readPage(t.Context(), next, carry); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int64{2, 3, 4}, versionsOf(b.entries)); diff != "" {

@@ -87,7 +87,8 @@ func (p *brokerProxy) meet(req *pb.PublishRequest) {
 	}
 }
 
-// refuseAll is refuse for every aggregate.
+// refuseAll refuses every aggregate's messages for good: what counts as an attempt
+// would be an outage if all were refused so.
 func (p *brokerProxy) refuseAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,22 +108,27 @@ func (p *brokerProxy) accept(aggregates ...string) {
 	}
 }
 
-func (p *brokerProxy) refuses(req *pb.PublishRequest) bool {
+// refuses returns what a request is refused with. Messages of the service's own,
+// which have no record, always pass.
+func (p *brokerProxy) refuses(req *pb.PublishRequest) codes.Code {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range req.Messages {
-		// Messages of the service's own, which have no record, always pass.
-		if m.Attributes[contracts.AttrIdempotencyKey] != "" && (p.all || p.refused[m.Attributes[contracts.AttrAggregateID]]) {
-			return true
+		switch {
+		case m.Attributes[contracts.AttrIdempotencyKey] == "":
+		case p.refused[m.Attributes[contracts.AttrAggregateID]]:
+			return codes.Internal
+		case p.all:
+			return codes.InvalidArgument
 		}
 	}
-	return false
+	return codes.OK
 }
 
 func (p *brokerProxy) publish(ctx context.Context, req *pb.PublishRequest, next brokerproxy.Publish) (*pb.PublishResponse, error) {
 	p.meet(req)
-	if p.refuses(req) {
-		return nil, status.Error(codes.Internal, "the test refuses this aggregate")
+	if code := p.refuses(req); code != codes.OK {
+		return nil, status.Error(code, "the test refuses this aggregate")
 	}
 	if gate := p.gate(req); gate != nil {
 		select {
