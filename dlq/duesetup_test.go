@@ -295,6 +295,13 @@ func (l *lanes) Replay(ctx context.Context, i *dlq.Item) (dlq.Round, error) {
 	return plan(ctx, i, round)
 }
 
+// atOnce is how many rounds were under way at once, at most.
+func (l *lanes) atOnce() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.most
+}
+
 // follow sets the plan.
 func (l *lanes) follow(plan func(ctx context.Context, i *dlq.Item, round int) (dlq.Round, error)) {
 	l.mu.Lock()

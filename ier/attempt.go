@@ -43,6 +43,12 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 		l.results = allBlocked(len(l.jobs))
 		return
 	}
+	told := false
+	defer func() {
+		if !told { // by a fault of ours: its probe must not be awaited for ever
+			done(errCut)
+		}
+	}()
 	parcels := make([]Parcel, len(l.jobs))
 	for i, j := range l.jobs {
 		job := run[j]
@@ -60,6 +66,7 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 	r.record(run, l, parcels, start, errs)
 	// Last, so that a subscriber that is told of a change finds all results of
 	// this call sampled already.
+	told = true
 	done(verdict(ctx, run[l.jobs[0]].Record, start, errs))
 }
 

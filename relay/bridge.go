@@ -8,26 +8,45 @@ import (
 )
 
 // bridgeEvery is how often a page tells of what comes while a stream opens, which
-// takes Firestore long when it is busy: its lane must not be blind meanwhile.
-const bridgeEvery = 200 * time.Millisecond
+// takes Firestore long when it is busy: its lane must not be blind meanwhile. Where
+// nothing comes the pages become rarer, up to bridgeMost.
+const (
+	bridgeEvery = 200 * time.Millisecond
+	bridgeMost  = 2 * time.Second
+)
 
-// bridge takes what a page shows behind the feed's cursor, the freshest too, as a
-// listener would. It reports false when pages have to go on, as there is more than
-// one holds, or the feed was rewound.
-func (r *reader) bridge(ctx context.Context, generation int) (on bool) {
-	cursor, _ := r.feed.start()
-	docs, full, err := r.page(ctx, cursor)
-	if err != nil { // the stream that opens may have more luck
-		r.log.Debug("read outbox while its listener opens", zap.Error(err))
-		return ctx.Err() == nil
+// bridge takes what pages show behind the feed's cursor, the freshest too, as a
+// listener would, and returns how many records were new. It reports false when the
+// reader has to catch up, as there is a backlog, or the feed was rewound.
+func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool) {
+	after, _ := r.feed.start()
+	var carry []Doc // a commit's records that the page's edge cut through
+	for {
+		docs, full, err := r.page(ctx, after)
+		if err != nil { // the stream that opens may have more luck
+			r.log.Debug("read outbox while its listener opens", zap.Error(err))
+			return taken, ctx.Err() == nil
+		}
+		if full && !fresh(docs[len(docs)-1]) {
+			return taken, false
+		}
+		if full {
+			after = docs[len(docs)-1].position()
+		}
+		docs = append(carry, docs...)
+		if full {
+			docs, carry = cutLastGroup(docs)
+		}
+		b := r.decode(ctx, docs)
+		if len(b.entries) > 0 {
+			r.outbox.flows(r.feed.lane)
+		}
+		taken += len(b.entries)
+		if ok, err := r.take(ctx, b, generation); !ok || err != nil {
+			return taken, false
+		}
+		if !full {
+			return taken, true
+		}
 	}
-	if full {
-		return false
-	}
-	b := r.decode(ctx, docs)
-	if len(b.entries) > 0 {
-		r.outbox.flows(r.feed.lane)
-	}
-	on, err = r.take(ctx, b, generation)
-	return on && err == nil
 }

@@ -80,13 +80,13 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 	if verdict, ok := e.outbox.turn(e, ledger.standing(e.rec.AggregateID), r.now()); ok {
 		return nil, nil, verdict
 	}
+	if e.wait.After(r.now()) { // was retrying when it was read: its wait goes on
+		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
+	}
 	if e.ahead && e.feed != nil && !e.feed.comesTo(e) {
 		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(aheadPause)})
 	}
 	e.ahead = false
-	if e.wait.After(r.now()) { // was retrying when it was read: its wait goes on
-		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
-	}
 	open, gated := e.targets()
 	open, gated = withhold(open, gated, withheld)
 	job := r.job(e, open)
@@ -182,6 +182,11 @@ func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated [
 	}
 	switch {
 	case len(counted) > 0:
+		for _, t := range blocked { // it does not probe there now
+			if e.feed != nil {
+				e.feed.probesFail(t, e)
+			}
+		}
 		return r.failed(e, counted, permanent)
 	case outage != "":
 		e.outages++
@@ -243,7 +248,13 @@ func (r *Relay) park(e *entry, blocked, gated, behind []string) lanes.Verdict {
 	}
 	r.forgive(e)
 	unsaved := e.unsaved || e.rec.Status == contracts.Retrying
-	switch e.feed.park(e, blocked, append(gated, behind...), unsaved) {
+	parked := e.feed.park(e, blocked, append(gated, behind...), unsaved)
+	for _, t := range blocked {
+		if !r.router.Open(t) { // it answered while the record's other targets did not
+			e.feed.open(targetGate(t))
+		}
+	}
+	switch parked {
 	case parkHold:
 		return e.await(probe)
 	case parkAgain:

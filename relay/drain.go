@@ -29,7 +29,8 @@ func (r *reader) drainLoop(ctx context.Context) error {
 			}
 			continue
 		}
-		err := r.outbox.guard.do(partDrain, func() error { return r.drain(ctx, g) })
+		var wait <-chan struct{}
+		err := r.outbox.guard.do(partDrain, func() (err error) { wait, err = r.drain(ctx, g); return err })
 		if err != nil && ctx.Err() == nil {
 			r.outbox.metrics.readErrors.WithLabelValues(r.outbox.spec.Name, string(r.feed.lane)).Inc()
 			r.log.Warn("read back what waited for a target", zap.String("target", g.target), zap.Error(err))
@@ -37,38 +38,39 @@ func (r *reader) drainLoop(ctx context.Context) error {
 			continue
 		}
 		delay.reset()
+		if wait != nil {
+			select {
+			case <-wait:
+			case <-time.After(leavingRecheck): // it may be gone on another way
+			case <-ctx.Done():
+			}
+		}
 	}
 	return nil
 }
 
-// drain brings back one page of what is left behind g.
-func (r *reader) drain(ctx context.Context, g *gate) error {
+// drain brings back one page of what is left behind g. A channel says that it has
+// to be read again once that is closed.
+func (r *reader) drain(ctx context.Context, g *gate) (wait <-chan struct{}, err error) {
 	if err := r.feed.waitRoom(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	var wait <-chan struct{}
-	err := r.outbox.pacers[r.feed.lane].page(ctx, func() error {
-		after, last, limit := r.feed.beginDrain(g)
-		end := after
-		defer func() { r.feed.endDrain(g, end) }()
-		docs, next, err := r.drainPage(ctx, after, limit)
-		if err != nil {
-			return err
-		}
-		if wait, err = r.bringBack(ctx, g, docs, last); err == nil && wait == nil {
-			end = next
-		}
+	after, last, limit := r.feed.beginDrain(g)
+	end := after
+	defer func() { r.feed.endDrain(g, end) }()
+	var docs []Doc
+	var next Position
+	err = r.outbox.pacers[r.feed.lane].page(ctx, func() (err error) {
+		docs, next, err = r.drainPage(ctx, after, limit)
 		return err
 	})
-	if err != nil || wait == nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case <-wait:
-	case <-time.After(leavingRecheck): // it may be gone on another way
-	case <-ctx.Done():
+	if wait, err = r.bringBack(ctx, g, docs, last); err == nil && wait == nil {
+		end = next
 	}
-	return nil
+	return wait, err
 }
 
 // drainPage reads whole commits, the first after a position and at least limit
@@ -165,7 +167,7 @@ func (f *feed) nextDrain() *gate {
 		if g.target == "" || g.emptied() || !g.draining && !g.another {
 			continue
 		}
-		if g.draining && g.underWay(false) > max(g.size, leastDrain)/2 {
+		if g.draining && g.underWay() > max(g.size, leastDrain)/2 {
 			continue
 		}
 		if next == nil || g.from.before(next.from) {
@@ -175,17 +177,33 @@ func (f *feed) nextDrain() *gate {
 	return next
 }
 
-// underWay counts the records with a pass that the target has not answered yet, or
-// those of them that wait for it to answer again. One that failed there for itself
-// waits for its retry, and for nobody else.
-func (g *gate) underWay(waiting bool) int {
+// underWay counts the records with a pass that the target has not answered yet. One
+// that failed there for itself waits for its retry, and for nobody else.
+func (g *gate) underWay() int {
 	n := 0
 	for e := range g.passes {
-		if e.awaits || !waiting && !e.resting {
+		if e.awaits || !e.resting {
 			n++
 		}
 	}
 	return n
+}
+
+// waits reports whether a record with a pass waits for the target to answer again:
+// not behind one of its aggregate that waits for its own retry.
+func (g *gate) waits() bool {
+	own := make(map[string]bool)
+	for e := range g.passes {
+		if e.resting && !e.awaits {
+			own[e.task.Aggregate] = true
+		}
+	}
+	for e := range g.passes {
+		if e.awaits && !own[e.task.Aggregate] {
+			return true
+		}
+	}
+	return false
 }
 
 // beginDrain begins a page of g: after which place to read, up to where records
@@ -216,7 +234,7 @@ func (f *feed) endDrain(g *gate, end Position) {
 		g.from = g.back
 	}
 	if moved && g.draining {
-		g.size *= 2
+		g.size = min(2*g.size, max(leastDrain, f.capacity/2))
 	}
 	f.probeLocked(g)
 	f.endLocked(g)
@@ -252,14 +270,22 @@ func (f *feed) admitBack(e *entry, g *gate) admission {
 	l := f.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	_, left := g.left[e.doc.ID]
 	if l.held[e.doc.ID] != nil {
 		f.passLocked(g, e.doc.ID)
+		return known
+	}
+	if l.settled.consider(e.doc, f) == considerKnown { // it came another way since it was read
+		if left {
+			return early
+		}
 		return known
 	}
 	if len(l.leaving[e.task.Aggregate]) > 0 {
 		return early
 	}
-	if _, left := g.left[e.doc.ID]; len(e.faults) > 0 || !left && (g.more == 0 || !f.cursor.covers(e.position())) || !slices.Contains(e.missing(), g.target) {
+	considered := left || g.more > 0 && (f.live || f.cursor.covers(e.position()))
+	if len(e.faults) > 0 || !considered || !slices.Contains(e.missing(), g.target) {
 		return known // the feed sees to it, or has not come to it
 	}
 	if g.outdated(e.position()) {
@@ -275,6 +301,9 @@ func (f *feed) admitBack(e *entry, g *gate) admission {
 	}
 	l.admitLocked(e)
 	g.pass(e)
+	if !left {
+		g.more--
+	}
 	return admitted
 }
 

@@ -23,6 +23,7 @@ type feed struct {
 
 	cursor     Position // every pending record up to here has been considered
 	live       bool     // a listener sees what comes
+	through    bool     // pages came to their end, and all that is not fresh was considered
 	generation int      // counts the rewinds
 	rewound    chan struct{}
 	gates      map[string]*gate
@@ -97,6 +98,13 @@ func (f *feed) read(p Position, generation int) bool {
 	return true
 }
 
+// setThrough tells that pages came to their end, and all of them were considered.
+func (f *feed) setThrough(generation int) {
+	f.ledger.mu.Lock()
+	defer f.ledger.mu.Unlock()
+	f.through = f.through || f.generation == generation
+}
+
 // setLive tells that a listener's window shows all that is pending, and that
 // all of it was considered. It reports false when the feed was rewound in the
 // meantime.
@@ -132,6 +140,9 @@ func (f *feed) admit(e *entry, generation int) admission {
 	if _, ok := l.held[e.doc.ID]; ok {
 		return known
 	}
+	if l.settled.consider(e.doc, f) == considerKnown { // it was brought back and settled since it was read
+		return known
+	}
 	if len(l.leaving[e.task.Aggregate]) > 0 {
 		return early
 	}
@@ -152,6 +163,7 @@ func (f *feed) admit(e *entry, generation int) admission {
 			for _, t := range gated {
 				f.gates[targetGate(t)].leave(e)
 			}
+			signal(f.drains)
 			return deferred
 		}
 	}
@@ -209,7 +221,7 @@ func (f *feed) rewindLocked(p Position) {
 	if p.before(f.cursor) {
 		f.cursor = p
 	}
-	f.live = false
+	f.live, f.through = false, false
 	f.generation++
 	signal(f.rewound)
 }

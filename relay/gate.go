@@ -86,23 +86,26 @@ func (f *feed) park(e *entry, blocked, gated []string, unsaved bool) parking {
 	for _, t := range gated {
 		g := f.gates[targetGate(t)]
 		switch {
-		case g == nil && f.ledger.overtakesLocked(e):
+		case f.ledger.overtakesLocked(e) && (g == nil || g.passed(e)):
 			rest = true
 		case g == nil, (g.passed(e) || g.yields(e)) && g.draining:
 			again = true
 		case g.passed(e):
 			hold = true
+		case g.draining && !g.paging && e.doc.CreatedAt.Before(g.from.At) && !f.ledger.overtakesLocked(e):
+			g.pass(e) // all older that was left there is back
+			again = true
 		default:
 			g.leave(e)
 		}
 	}
 	switch {
+	case rest:
+		return parkRest
 	case hold:
 		return parkHold
 	case again:
 		return parkAgain
-	case rest:
-		return parkRest
 	case unsaved:
 		f.ledger.leavingLocked(e)
 		return parkSave
@@ -273,7 +276,7 @@ func (f *feed) openLocked(key string) {
 // endLocked removes a target's gate that is open and has nothing left behind it,
 // once no record with a pass waits for the target: it may be out again.
 func (f *feed) endLocked(g *gate) {
-	if !g.draining || g.paging || !g.emptied() || g.underWay(true) > 0 {
+	if !g.draining || g.paging || !g.emptied() || g.waits() {
 		return
 	}
 	if key := targetGate(g.target); f.gates[key] == g {

@@ -27,6 +27,7 @@ func (g *gated) record(version int64) *entry {
 	doc := docOf(version, 0)
 	doc.CreatedAt = at(1000 * version)
 	e := &entry{feed: g.feed, doc: doc, rec: &contracts.Record{AggregateVersion: version}, route: &contracts.EventRoute{Targets: []string{"A"}}}
+	e.doc.UpdateTime = at(10_000) // after whatever is written
 	e.task.Aggregate = "x"
 	return e
 }
@@ -243,5 +244,86 @@ func TestWhatLeavesItsLaneIsReadAgain(t *testing.T) {
 	e.outbox.leave(e)
 	if g := e.feed.nextDrain(); g == nil || !g.from.before(e.position()) || e.outbox.ledger.size() != 0 {
 		t.Errorf("the feed brings back %+v with %d records in memory, want it to bring back the record", g, e.outbox.ledger.size())
+	}
+}
+
+// What a reader holds may have been brought back by a drain and settled before it
+// is taken.
+func TestWhatWasSettledSinceItWasReadIsNotTaken(t *testing.T) {
+	g := newGated(t)
+	e := g.record(1)
+	e.doc.UpdateTime = at(1000)
+	_, generation := g.feed.start()
+	g.feed.ledger.mu.Lock()
+	g.feed.ledger.settled.add(g.feed, e.doc.ID, settled{at: at(2000)})
+	g.feed.ledger.mu.Unlock()
+	if got := g.feed.admit(e, generation); got != known {
+		t.Errorf("it is %v, want known", got)
+	}
+	if got := g.feed.admitBack(e, newTargetGate("A", e.position())); got != known {
+		t.Errorf("a drain finds it %v, want known", got)
+	}
+}
+
+// A record that may go to its target waits all the same while an older one of its
+// aggregate is written: not in a circle.
+func TestARecordWithAPassRestsWhileAnOlderLeaves(t *testing.T) {
+	g := newGated(t)
+	probe, older, younger := g.take(1), g.take(2), g.take(3)
+	probe.task.Aggregate = "y"
+	g.wantParked(parkHold, probe, targetA, nil, false)
+	gate := g.feed.gates[targetGate("A")]
+	gate.pass(younger)
+	g.feed.open(targetGate("A"))
+	if !g.feed.leaves(older) {
+		t.Fatal("it does not leave")
+	}
+	g.wantParked(parkRest, younger, nil, targetA, false)
+}
+
+// A gate remembers so many of those that it left behind, and brings back all.
+func TestAGateBringsBackMoreThanItRemembers(t *testing.T) {
+	g := newGated(t)
+	probe := g.take(1)
+	g.wantParked(parkHold, probe, targetA, nil, false)
+	_, generation := g.feed.start()
+	if !g.feed.setLive(generation) {
+		t.Fatal("the feed is not live")
+	}
+	var last *entry
+	for i := range int64(gateMemory + 1) {
+		last = g.record(2 + i)
+		if got := g.feed.admit(last, generation); got != deferred {
+			t.Fatalf("version %d is %v, want deferred", 2+i, got)
+		}
+	}
+	g.feed.gotThrough("A", probe)
+	gate := g.feed.nextDrain()
+	_, end, _ := g.feed.beginDrain(gate)
+	if got := g.feed.admitBack(last, gate); got != admitted || gate.more != 0 {
+		t.Errorf("the last is %v, and %d more are behind the gate, want it admitted and none", got, gate.more)
+	}
+	g.feed.endDrain(gate, end)
+}
+
+// However long a drain goes on, it has few records under way that the target may
+// refuse.
+func TestADrainGrowsToHalfOfWhatItsFeedMayHold(t *testing.T) {
+	g := newGated(t)
+	g.feed.capacity = 200
+	probe := g.take(1)
+	g.wantParked(parkHold, probe, targetA, nil, false)
+	_, generation := g.feed.start()
+	for version := range int64(100) {
+		g.feed.admit(g.record(2+version), generation)
+	}
+	g.feed.gotThrough("A", probe)
+	gate := g.feed.gates[targetGate("A")]
+	for version := range int64(20) {
+		g.feed.beginDrain(gate)
+		g.feed.endDrain(gate, g.record(2+version).position())
+	}
+	if _, _, limit := g.feed.beginDrain(gate); limit != 100 {
+		t.Errorf("a page has %d documents, want 100", limit)
 	}
 }

@@ -75,6 +75,7 @@ func (r *reader) catchUp(ctx context.Context) error {
 			carry = nil
 			after, generation = r.feed.start()
 		case next.Zero():
+			r.feed.setThrough(generation)
 			return nil
 		default: // a full page: this is a backlog
 			after = next

@@ -73,9 +73,9 @@ func (o *outbox) takeRetrying(entries []*entry) (taken int) {
 func (f *feed) comesTo(e *entry) bool {
 	f.ledger.mu.Lock()
 	defer f.ledger.mu.Unlock()
-	return f.live || f.cursor.covers(e.position())
+	return f.live || f.through && !fresh(e.doc) || f.cursor.covers(e.position())
 }
 
 // aheadPause is how often a record in backoff looks whether its feed has come to
 // it.
-const aheadPause = 100 * time.Millisecond
+const aheadPause = 250 * time.Millisecond

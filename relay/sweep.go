@@ -321,12 +321,19 @@ func (f *feed) overlooked(e *entry) bool {
 	if f.gates[aggregateGate(e.task.Aggregate)] != nil || f.ledger.standings[e.rec.AggregateID].shut() {
 		return false
 	}
-	open, gated := f.splitLocked(e)
-	for _, t := range gated {
-		if g := f.gates[targetGate(t)]; g != nil && !g.from.before(e.position()) {
-			g.leave(e) // it was brought back from there, and is gone all the same
+	if f.ledger.overtakesLocked(e) {
+		return false
+	}
+	open := false
+	for _, t := range e.missing() {
+		g := f.gates[targetGate(t)]
+		if g == nil {
+			open = true
+		} else if !g.from.before(e.position()) { // it was brought back from there, and is gone all the same
+			g.leave(e)
 			f.probeLocked(g)
+			signal(f.drains)
 		}
 	}
-	return len(open) > 0
+	return open
 }

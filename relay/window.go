@@ -25,7 +25,8 @@ func (r *reader) listen(ctx context.Context) error {
 	defer l.stop()
 	check := time.NewTicker(anchorCheck)
 	defer check.Stop()
-	bridge := time.NewTimer(bridgeEvery)
+	every := bridgeEvery
+	bridge := time.NewTimer(every)
 	defer bridge.Stop()
 	var carry []Doc // a commit's records that the window's edge cut through
 	doubt := 0      // how often what the stream tells is still to be completed
@@ -41,18 +42,21 @@ func (r *reader) listen(ctx context.Context) error {
 			if r.anchor(limit, atCursor, atCursor).Zero() {
 				r.fallBehind(false)
 			}
-			if l.blind() {
-				bridge.Reset(0)
-			}
 		case <-bridge.C:
-			if !l.blind() {
+			if !l.blind() { // anchorCheck is soon enough for a stream that is replaced
+				every = bridgeEvery
+				bridge.Reset(anchorCheck)
 				continue
 			}
-			if on := r.bridge(ctx, generation); !on {
+			taken, on := r.bridge(ctx, generation)
+			if !on {
 				r.unread(carry)
 				return ctx.Err()
 			}
-			bridge.Reset(bridgeEvery)
+			if every = min(2*every, bridgeMost); taken > 0 {
+				every = bridgeEvery
+			}
+			bridge.Reset(every)
 		case <-r.feed.rewound:
 			if _, now := r.feed.start(); now != generation {
 				return nil
