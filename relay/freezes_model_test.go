@@ -140,6 +140,7 @@ type freezesModel struct {
 	known  int             // of these, such as a read that began afterwards told of
 	wrote  []*dlq.Freeze   // burials written, of which the relay has not heard
 	mine   time.Time       // when the freeze that this relay wrote and heard of last was written; zero: it is gone
+	ended  time.Time       // when a freeze was let go last
 }
 
 const modelAggregate = "x"
@@ -188,7 +189,7 @@ func (m *freezesModel) end(t *rapid.T) {
 	if m.server.freeze == nil || m.server.freeze.State != dlq.Releasing {
 		t.Skip("not releasing")
 	}
-	m.server.tick()
+	m.ended = m.server.tick()
 	m.server.freeze = nil
 	m.mine = time.Time{}
 }
@@ -279,8 +280,8 @@ func (m *freezesModel) hear(t *rapid.T) {
 		t.Skip("nothing written")
 	}
 	m.outbox.buried(m.dead(), m.wrote[0].UpdateTime)
-	if f := m.server.freeze; f != nil && !f.UpdateTime.Before(m.wrote[0].UpdateTime) {
-		m.mine = m.wrote[0].UpdateTime
+	if written := m.wrote[0].UpdateTime; m.server.freeze != nil && written.After(m.ended) {
+		m.mine = written
 	}
 	m.wrote, m.dying = m.wrote[1:], m.dying-1
 }
