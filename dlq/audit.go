@@ -39,12 +39,13 @@ type Entry struct {
 
 // Names of an audit entry's fields in Firestore, beside a record's own.
 const (
-	auditActor   = "actor"
-	auditRole    = "role"
-	auditSubject = "subject"
-	auditOn      = "on"
-	auditFrom    = "from"
-	auditTo      = "to"
+	auditActor = "actor"
+	auditRole  = "role"
+	// AuditFieldSubject and AuditFieldOn are of Entry.Subject and Entry.On.
+	AuditFieldSubject = "subject"
+	AuditFieldOn      = "on"
+	auditFrom         = "from"
+	auditTo           = "to"
 )
 
 // Write renders the entry as the write that creates it. Its time is the
@@ -52,7 +53,7 @@ const (
 func (e *Entry) Write() Write {
 	f := map[string]any{
 		fieldAt: ServerTime{}, auditActor: e.Actor, auditRole: e.Role.String(), fieldAction: e.Action,
-		auditSubject: string(e.Subject), auditOn: e.On, auditFrom: e.From, auditTo: e.To, fieldReason: e.Reason,
+		AuditFieldSubject: string(e.Subject), AuditFieldOn: e.On, auditFrom: e.From, auditTo: e.To, fieldReason: e.Reason,
 	}
 	for name, v := range map[string]string{
 		contracts.DeadFieldOutbox: e.Outbox, contracts.FieldEventID: e.EventID, contracts.FieldEventType: e.EventType,
@@ -71,7 +72,7 @@ func DecodeEntry(d Doc) *Entry {
 	role, _ := ParseRole(f.text(auditRole))
 	return &Entry{
 		ID: d.ID, At: f.time(fieldAt), Actor: f.text(auditActor), Role: role, Action: f.text(fieldAction),
-		Subject: Subject(f.text(auditSubject)), On: f.text(auditOn), From: f.text(auditFrom), To: f.text(auditTo), Reason: f.text(fieldReason),
+		Subject: Subject(f.text(AuditFieldSubject)), On: f.text(AuditFieldOn), From: f.text(auditFrom), To: f.text(auditTo), Reason: f.text(fieldReason),
 		Outbox: f.text(contracts.DeadFieldOutbox), EventID: f.text(contracts.FieldEventID), EventType: f.text(contracts.FieldEventType),
 		TraceID: f.text(contracts.FieldTraceID), AggregateID: f.text(contracts.FieldAggregateID),
 	}

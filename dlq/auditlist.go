@@ -21,9 +21,9 @@ type AuditFilter struct {
 var entryConditions = []condition[AuditFilter]{
 	{auditActor, func(f AuditFilter) any { return unlessEmpty(f.Actor) }},
 	{fieldAction, func(f AuditFilter) any { return unlessEmpty(f.Action) }},
-	{auditOn, func(f AuditFilter) any { return unlessEmpty(f.On) }},
+	{AuditFieldOn, func(f AuditFilter) any { return unlessEmpty(f.On) }},
 	{contracts.FieldTraceID, func(f AuditFilter) any { return unlessEmpty(f.TraceID) }},
-	{auditSubject, func(f AuditFilter) any { return unlessEmpty(f.Subject) }},
+	{AuditFieldSubject, func(f AuditFilter) any { return unlessEmpty(f.Subject) }},
 }
 
 // anytime is the filter without its range of time; see Filter.
@@ -43,7 +43,7 @@ func (f AuditFilter) check() error {
 	}
 	for _, c := range entryConditions {
 		if text, ok := c.want(f).(string); ok {
-			faults = append(faults, textFaults(c.field, text)...)
+			faults = append(faults, TextFaults(c.field, text)...)
 		}
 	}
 	return refuseFilter(faults)

@@ -20,7 +20,7 @@ func (i *Item) Burial(groupKnown bool) []Write {
 	alert := alertOf(i)
 	if freeze, ok := i.freezes(); ok {
 		frozen := &Entry{
-			ID: ID("freeze-" + alert.ID), Actor: Service().Name, Action: actionFreeze, Subject: SubjectFreeze, On: i.AggregateID, To: string(Frozen),
+			ID: ID("freeze-" + alert.ID), Actor: Service().Name, Action: ActionFreeze, Subject: SubjectFreeze, On: i.AggregateID, To: string(Frozen),
 			Reason: string(i.Reason), Outbox: i.Outbox, EventID: i.EventID, EventType: i.EventType, TraceID: i.TraceID, AggregateID: i.AggregateID,
 		}
 		audit := frozen.Write()

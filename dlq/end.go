@@ -197,7 +197,7 @@ func (e *ending) told(item *Item) string {
 func (e *ending) reason() string {
 	r := e.result
 	if len(r.Errors) == 0 {
-		return clip("delivered to " + orNone(r.Acked))
+		return clip("delivered to " + InWords(r.Acked))
 	}
 	failures := make([]string, len(r.Errors))
 	for n, f := range r.Errors {
@@ -206,7 +206,8 @@ func (e *ending) reason() string {
 	return clip(strings.Join(failures, "; "))
 }
 
-func orNone(targets []string) string {
+// InWords lists targets in words; also where there are none.
+func InWords(targets []string) string {
 	if len(targets) == 0 {
 		return "no target: none was missing"
 	}

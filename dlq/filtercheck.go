@@ -35,15 +35,15 @@ func (f Filter) check() error {
 	}
 	for _, c := range itemConditions {
 		if text, ok := c.want(f).(string); ok {
-			faults = append(faults, textFaults(c.field, text)...)
+			faults = append(faults, TextFaults(c.field, text)...)
 		}
 	}
 	return refuseFilter(faults)
 }
 
-// textFaults says what is wrong with a text to compare with. Firestore
-// compares the first 1,500 bytes of a value.
-func textFaults(name, text string) []string {
+// TextFaults says what is wrong with a text to compare a field with, which name
+// tells; empty: nothing. Firestore compares the first 1,500 bytes of a value.
+func TextFaults(name, text string) []string {
 	switch {
 	case len(text) > maxIDBytes:
 		return []string{fmt.Sprintf("%s has %d bytes, more than %d", name, len(text), maxIDBytes)}

@@ -44,9 +44,13 @@ const (
 	freezeReleasedAt  = "releasedAt"
 	freezeRelease     = "release"
 	freezeReason      = "reason"
-	actionFreeze      = "freeze"
-	actionRelease     = "release"  // the decision
-	actionReleased    = "released" // its end
+)
+
+// What happens to freezes, as actions in the audit.
+const (
+	ActionFreeze   = "freeze"
+	ActionRelease  = "release"  // the decision
+	ActionReleased = "released" // its end
 )
 
 // FreezeID is the document ID of an aggregate's freeze.

@@ -180,7 +180,7 @@ func (r *releaser) finish(ctx context.Context, freeze *Freeze, records int) (don
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
 	entry := &Entry{
-		ID: "released-" + freeze.Release, Actor: Service().Name, Action: actionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
+		ID: "released-" + freeze.Release, Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
 		From: string(Releasing), Reason: fmt.Sprintf("decided by %s; %d held records turned back", orNobody(freeze.ReleasedBy), records),
 		Outbox: freeze.Outbox, EventID: freeze.EventID, EventType: freeze.EventType, TraceID: freeze.TraceID, AggregateID: freeze.AggregateID,
 	}

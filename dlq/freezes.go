@@ -117,7 +117,7 @@ func (r *releasing) writes(ctx context.Context) ([]Write, error) {
 	after.State, after.ReleasedBy, after.ReleasedAt, after.Release = Releasing, r.actor.Name, r.queue.moment(), r.id
 	r.after = &after
 	entry := &Entry{
-		ID: r.id, Actor: r.actor.Name, Role: r.actor.Role, Action: actionRelease, Subject: SubjectFreeze, On: r.aggregateID,
+		ID: r.id, Actor: r.actor.Name, Role: r.actor.Role, Action: ActionRelease, Subject: SubjectFreeze, On: r.aggregateID,
 		From: string(freeze.State), To: string(Releasing), Reason: r.reason,
 		Outbox: freeze.Outbox, EventID: freeze.EventID, EventType: freeze.EventType, TraceID: freeze.TraceID, AggregateID: r.aggregateID,
 	}

@@ -91,6 +91,10 @@ var withoutRecord = func() []string {
 	return names
 }()
 
+// ItemFields lists the fields of a dead letter's document but its record. The
+// list is the caller's.
+func ItemFields() []string { return slices.Clone(withoutRecord) }
+
 // List reads one page of the dead letters that f selects, the latest first.
 // They come without their records. A page goes on where the one before ended,
 // whatever arrived or was decided meanwhile.

@@ -10,8 +10,8 @@ import (
 	"outboxrelay/contracts"
 )
 
-// actionShelve is the audit's word for Shelve.
-const actionShelve = "shelve"
+// ActionShelve is the audit's word for Shelve.
+const ActionShelve = "shelve"
 
 // Timed lists dead letters, without their records, that have a time for a
 // replay: by their schedule, or because somebody asked. They are those of the
@@ -72,7 +72,7 @@ func (i *Item) shelved(d Decision, actor Actor) []Write {
 	}
 	after.NextReplayAt, after.Replaying = time.Time{}, nil
 	after.Decisions = bounded(i.Decisions, d)
-	entry := after.entry(d.ID, actor, actionShelve, i.State, d.Reason)
+	entry := after.entry(d.ID, actor, ActionShelve, i.State, d.Reason)
 	return []Write{{
 		Collection: contracts.CollectionDeadLetters, ID: i.ID, Op: OpUpdate, IfUnchangedSince: i.UpdateTime,
 		Fields: after.only(contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldNextReplayAt, contracts.DeadFieldReplaying, contracts.DeadFieldDecisions),

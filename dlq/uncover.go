@@ -9,8 +9,8 @@ import (
 	"outboxrelay/contracts"
 )
 
-// actionUncover is the audit's word for a look at a covered payload.
-const actionUncover = "uncover"
+// ActionUncover is the audit's word for a look at a covered payload.
+const ActionUncover = "uncover"
 
 // Uncovered is a dead letter with its record, and the audit entry of the look at it.
 type Uncovered struct {
@@ -51,7 +51,7 @@ func (q *Queue) Uncover(ctx context.Context, id string, a Actor, reason string) 
 		case !item.Covered():
 			return nil, &Refusal{Kind: Conflict, Detail: "its payload is not covered", Hint: "look at it: the record is shown to every role"}
 		}
-		entry := item.entry(entryID, a, actionUncover, item.State, reason)
+		entry := item.entry(entryID, a, ActionUncover, item.State, reason)
 		entry.At = at
 		out = &Uncovered{item, entry}
 		return []Write{entry.Write()}, nil

@@ -7,15 +7,16 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 	"outboxrelay/dlq/console"
+	"outboxrelay/dlq/trace"
 	"outboxrelay/relay"
 )
 
 // openAPI makes the admin API of a joined service, and the console on it.
-func (s *service) openAPI(queue *dlq.Queue, cfg serviceConfig) error {
+func (s *service) openAPI(queue *dlq.Queue, traces *trace.Finder, cfg serviceConfig) error {
 	status := relayStatus{s.relay, cfg.catalog, s.lags, cfg.instance}
 	var err error
 	s.api, err = admin.New(admin.Config{
-		Queue: queue, Catalog: cfg.catalog, Status: status, Authenticator: cfg.who,
+		Letters: queue, Replays: queue, Freezes: queue, Lanes: queue, History: history{queue, traces}, Catalog: cfg.catalog, Status: status, Authenticator: cfg.who,
 		Log: s.log.Named("admin"), Registerer: s.registry,
 	})
 	if err != nil {
@@ -30,6 +31,12 @@ func (s *service) openAPI(queue *dlq.Queue, cfg serviceConfig) error {
 	}
 	s.cleanUp("console", func(context.Context) error { s.console.Close(); return nil })
 	return nil
+}
+
+// history is what was done, and by whom, and the way of records.
+type history struct {
+	*dlq.Queue
+	*trace.Finder
 }
 
 // relayStatus tells the admin API how the relay does.

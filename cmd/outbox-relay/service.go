@@ -22,6 +22,7 @@ import (
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/dlq/console"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	dlqtrace "outboxrelay/dlq/trace"
 	"outboxrelay/ier"
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
@@ -106,7 +107,7 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	if err != nil {
 		return err
 	}
-	store, queue, leases, err := s.openStores(ctx, cfg)
+	stores, err := s.openStores(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -120,40 +121,51 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	}
 	cfg.tuning.StopBudget = time.Duration(relayShare * float64(cfg.tuning.StopBudget))
 	s.relay, err = relay.New(relay.Config{
-		Catalog: cfg.catalog, Store: store, Router: router, Queue: queue, Leases: leases,
+		Catalog: cfg.catalog, Store: stores.relay, Router: router, Queue: stores.queue, Leases: stores.leases,
 		Log: s.log.Named("relay"), Registerer: s.registry, Tracer: tracer, Tuning: cfg.tuning,
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.joinSiblings(queue, clients); err != nil {
+	if err := s.joinSiblings(stores.queue, clients); err != nil {
 		return err
 	}
-	return s.openAPI(queue, cfg)
+	return s.openAPI(stores.queue, stores.traces, cfg)
+}
+
+// stores is what the service has of Firestore.
+type stores struct {
+	relay  *relayfirestore.Store
+	queue  *dlq.Queue
+	traces *dlqtrace.Finder
+	leases *relay.Leases
 }
 
 // openStores connects to Firestore four times: listeners' streams never stand
 // in front of a commit, nor the reads of operators; nor anything in front of a
 // lease that is to be renewed in time.
-func (s *service) openStores(ctx context.Context, cfg serviceConfig) (*relayfirestore.Store, *dlq.Queue, *relay.Leases, error) {
+func (s *service) openStores(ctx context.Context, cfg serviceConfig) (stores, error) {
 	var clients []*firestore.Client
 	for _, what := range []string{"watching", "writing", "dead-letter queue's", "leases'"} {
 		client, err := cfg.place.dialFirestore(ctx)
 		if err != nil {
-			return nil, nil, nil, err
+			return stores{}, err
 		}
 		s.cleanUp(what+" Firestore client", func(context.Context) error { return client.Close() })
 		clients = append(clients, client)
 	}
-	queue, err := dlq.New(dlq.Config{Store: dlqfirestore.New(clients[2]), Catalog: cfg.catalog, Log: s.log.Named("dlq")})
+	letters := dlqfirestore.New(clients[2])
+	queue, err := dlq.New(dlq.Config{Store: letters, Catalog: cfg.catalog, Log: s.log.Named("dlq")})
 	if err != nil {
-		return nil, nil, nil, err
+		return stores{}, err
 	}
 	leases := &relay.Leases{
 		Store: dlqfirestore.New(clients[3]), Instance: cfg.instance, Revision: cfg.revision, Term: cfg.leaseTerm,
 		Beat: cfg.heart.watch("leases", leasePatience+2*cfg.leaseTerm).beat,
 	}
-	return relayfirestore.New(clients[0], clients[1]), queue, leases, nil
+	return stores{
+		relay: relayfirestore.New(clients[0], clients[1]), queue: queue, traces: dlqtrace.New(letters, queue, cfg.catalog), leases: leases,
+	}, nil
 }
 
 // openPubSub connects to Pub/Sub and looks at the topics.

@@ -33,7 +33,7 @@ func TestQueriesHaveTheirIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	askScans(t, relayfirestore.New(db, db), catalog)
-	askQueue(t, store, queue)
+	askQueue(t, store, queue, catalog)
 	runSiblings(t, queue, asked)
 	if t.Failed() {
 		return

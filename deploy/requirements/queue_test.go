@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/trace"
 )
 
 // everyFilter returns filters that together have each condition alone, all
@@ -46,7 +47,7 @@ func everyFilter() []dlq.Filter {
 }
 
 // askQueue makes every query that the dead-letter queue makes when it is asked.
-func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue) {
+func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue, catalog *contracts.Catalog) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(what string, err error) {
@@ -117,7 +118,8 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue) {
 	must("older", err)
 	_, err = queue.Release(ctx, "a", dlq.Release{Actor: security, Reason: "because"})
 	must("release", err)
-	timeline, err := queue.Trace(ctx, "t")
+	traces := trace.New(store, queue, catalog)
+	timeline, err := traces.Trace(ctx, "t")
 	must("trace", err)
 	if timeline == nil || len(timeline.Freezes) != 1 {
 		t.Errorf("trace found %+v, want a freeze", timeline)
@@ -130,8 +132,8 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue) {
 	must("select", err)
 	_, err = queue.Bulks(ctx, dlq.Page{})
 	must("bulk replays", err)
-	for _, f := range []dlq.RecordFilter{{EventID: "e"}, {AggregateID: "a"}} {
-		_, err = queue.Records(ctx, f)
+	for _, f := range []trace.RecordFilter{{EventID: "e"}, {AggregateID: "a"}} {
+		_, err = traces.Records(ctx, f)
 		must("records", err)
 	}
 	_, err = queue.Timed(ctx, []string{"accOutbox"}, 10)

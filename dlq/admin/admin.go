@@ -35,9 +35,9 @@ func New(c Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	a := &api{config: c, huma: humago.NewWithPrefix(mux, Prefix, humaConfig()), routes: make(map[string]*route)}
 	a.controls = &shared[map[contracts.Lane]dlq.LaneControl]{
-		read: c.Queue.LaneControls, now: c.Now, good: func(map[contracts.Lane]dlq.LaneControl) time.Duration { return controlsGood },
+		read: c.Lanes.LaneControls, now: c.Now, good: func(map[contracts.Lane]dlq.LaneControl) time.Duration { return controlsGood },
 	}
-	a.counts = &shared[*dlq.Counts]{read: c.Queue.Count, now: c.Now, good: countsGood}
+	a.counts = &shared[*dlq.Counts]{read: c.Letters.Count, now: c.Now, good: countsGood}
 	a.deadLetters()
 	a.listing()
 	a.decisions()

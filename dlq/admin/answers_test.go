@@ -138,7 +138,7 @@ func block(state contracts.DeadState, by, eventType string) func(*fakeQueue) {
 // queue then does, also about dead letters whose outbox the catalog has no more.
 func TestPossibleIsWhatTheQueueDoes(t *testing.T) {
 	q := embedded(t)
-	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog, c.RatePerSecond, c.Burst = q, q.catalog, 1e6, 1e6 })
+	f := setup(t, over(q, q.catalog), unlimited)
 	paths := map[dlq.Action]string{"replay": "replay", "authorize": "authorize", "withdraw": "withdraw", "discard": "discard", "note": "notes"}
 	states := map[string]func() *dlq.Item{
 		"scheduled": func() *dlq.Item { return q.die("AccountCreated") },
@@ -185,7 +185,7 @@ func (f *fixture) after(i *dlq.Item, path string) *dlq.Item {
 
 func TestRealIfMatch(t *testing.T) {
 	q := embedded(t)
-	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog = q, q.catalog })
+	f := setup(t, over(q, q.catalog))
 	target := "/dlq/" + url.PathEscape(q.die("WalletDeducted").ID)
 	old := f.do("dev-viewer", http.MethodGet, target, "").header.Get("ETag")
 	noted := f.do("dev-operator", http.MethodPost, target+"/notes", because, "If-Match", old)
@@ -256,7 +256,7 @@ func TestLaneReasonsAreOptional(t *testing.T) {
 
 func TestLaneThatIsSoAlready(t *testing.T) {
 	q := embedded(t)
-	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog = q, q.catalog })
+	f := setup(t, over(q, q.catalog))
 	set := func(who, verb, body string) admin.LaneControl {
 		return read[admin.LaneControl](f.do(who, http.MethodPost, "/lanes/STANDARD_LANE/"+verb, body), http.StatusOK)
 	}

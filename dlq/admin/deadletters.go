@@ -78,7 +78,7 @@ func (a *api) deadLetters() {
 
 func (a *api) listDeadLetters(ctx context.Context, in *filteredInput) (*output[DeadLetterList], error) {
 	about(ctx, in.TraceID)
-	page, err := a.config.Queue.List(ctx, in.filter(), in.page())
+	page, err := a.config.Letters.List(ctx, in.filter(), in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (a *api) listDeadLetters(ctx context.Context, in *filteredInput) (*output[D
 }
 
 func (a *api) listGroups(ctx context.Context, in *filteredInput) (*output[GroupList], error) {
-	page, err := a.config.Queue.Groups(ctx, in.filter(), in.page())
+	page, err := a.config.Letters.Groups(ctx, in.filter(), in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func groupOf(g dlq.GroupCount) Group {
 }
 
 func (a *api) getDeadLetter(ctx context.Context, in *deadLetterInput) (*deadLetterOutput, error) {
-	item, err := a.config.Queue.Item(ctx, in.ID)
+	item, err := a.config.Letters.Item(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (a *api) getDeadLetter(ctx context.Context, in *deadLetterInput) (*deadLett
 		return nil, err
 	}
 	if slices.ContainsFunc(out.Body.Actions, func(p Possible) bool { return p.Action == dlq.Replay && p.Allowed }) {
-		order, err := a.config.Queue.Order(ctx, item)
+		order, err := a.config.Letters.Order(ctx, item)
 		if err != nil {
 			return nil, err
 		}

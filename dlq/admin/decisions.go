@@ -70,7 +70,7 @@ func (a *api) decide(ctx context.Context, action dlq.Action, in *decisionInput) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := a.config.Queue.Decide(ctx, in.ID, dlq.Decide{Action: action, Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
+	d, err := a.config.Letters.Decide(ctx, in.ID, dlq.Decide{Action: action, Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/trace"
 )
 
 // fakeQueue answers what a test puts into it, and remembers what it was asked.
@@ -195,17 +196,17 @@ func (q *fakeQueue) Count(ctx context.Context) (*dlq.Counts, error) {
 	}}}, q.begin(ctx, "Count")
 }
 
-func (q *fakeQueue) Trace(ctx context.Context, traceID string) (*dlq.Timeline, error) {
+func (q *fakeQueue) Trace(ctx context.Context, traceID string) (*trace.Timeline, error) {
 	q.id = traceID
-	return &dlq.Timeline{
-		TraceID: traceID, Events: []dlq.Event{{At: died, Kind: "appended", Summary: "appended"}}, Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1"}},
+	return &trace.Timeline{
+		TraceID: traceID, Events: []trace.Event{{At: died, Kind: "appended", Summary: "appended"}}, Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1"}},
 		DeadLetters: []*dlq.Item{letter()}, Freezes: []*dlq.Freeze{{AggregateID: "acc-1", State: dlq.Frozen}},
 	}, q.begin(ctx, "Trace")
 }
 
-func (q *fakeQueue) Records(ctx context.Context, f dlq.RecordFilter) (*dlq.FoundRecords, error) {
+func (q *fakeQueue) Records(ctx context.Context, f trace.RecordFilter) (*trace.FoundRecords, error) {
 	q.id = f.AggregateID
-	return &dlq.FoundRecords{Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1", TraceID: "trace-1"}}}, q.begin(ctx, "Records")
+	return &trace.FoundRecords{Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1", TraceID: "trace-1"}}}, q.begin(ctx, "Records")
 }
 
 func (q *fakeQueue) Audit(ctx context.Context, _ dlq.AuditFilter, p dlq.Page) (dlq.Paged[*dlq.Entry], error) {

@@ -104,7 +104,7 @@ func (a *api) listFreezes(ctx context.Context, in *freezesInput) (*output[Freeze
 	if counted {
 		in.Limit = min(in.Limit, maxFreezesHeld)
 	}
-	page, err := a.config.Queue.Freezes(ctx, in.page())
+	page, err := a.config.Freezes.Freezes(ctx, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (a *api) countHeld(ctx context.Context, freezes []Freeze) error {
 }
 
 func (a *api) held(ctx context.Context, aggregateID string) (*Held, error) {
-	counts, err := a.config.Queue.Held(ctx, aggregateID)
+	counts, err := a.config.Freezes.Held(ctx, aggregateID)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (a *api) held(ctx context.Context, aggregateID string) (*Held, error) {
 }
 
 func (a *api) getFreeze(ctx context.Context, in *freezeInput) (*output[FreezeDetail], error) {
-	freeze, err := a.config.Queue.Freeze(ctx, in.AggregateID)
+	freeze, err := a.config.Freezes.Freeze(ctx, in.AggregateID)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (a *api) getFreeze(ctx context.Context, in *freezeInput) (*output[FreezeDet
 	if out.Held, err = a.held(ctx, in.AggregateID); err != nil {
 		return nil, err
 	}
-	open, err := a.config.Queue.Overtaken(ctx, in.AggregateID)
+	open, err := a.config.Freezes.Overtaken(ctx, in.AggregateID)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (a *api) release(ctx context.Context, in *releaseInput) (*output[Released],
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.config.Queue.Release(ctx, in.AggregateID, dlq.Release{Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
+	r, err := a.config.Freezes.Release(ctx, in.AggregateID, dlq.Release{Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
 	if err != nil {
 		return nil, err
 	}

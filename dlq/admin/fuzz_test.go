@@ -20,6 +20,7 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/trace"
 )
 
 // FuzzRequests sends any query and body to the operations: nothing fails, every
@@ -143,7 +144,7 @@ func wireRequest(method, target, headers, body string) string {
 // a page's token opens the next one.
 func FuzzLists(f *testing.F) {
 	lists := []string{"/dlq", "/dlq/groups", "/replays", "/freezes", "/audit"}
-	fx := setup(f, func(c *admin.Config) { c.Queue, c.Log, c.RatePerSecond, c.Burst = oddLetters(f), nil, 1e9, 1e9 })
+	fx := setup(f, oddLetters(f), func(c *admin.Config) { c.Log, c.RatePerSecond, c.Burst = nil, 1e9, 1e9 })
 	for i, list := range lists {
 		f.Add(uint8(i), "")
 		f.Add(uint8(i), "limit=1")
@@ -182,9 +183,9 @@ func FuzzLists(f *testing.F) {
 	})
 }
 
-// oddLetters returns a queue on a Firestore whose dead letters have the oddest
-// IDs that there can be.
-func oddLetters(f *testing.F) *dlq.Queue {
+// oddLetters has the API work on a queue on a Firestore whose dead letters have
+// the oddest IDs that there can be.
+func oddLetters(f *testing.F) func(*admin.Config) {
 	f.Helper()
 	_, address := firestoretest.Start(f, localfirestore.Options{})
 	catalog, err := contracts.DefaultCatalog()
@@ -200,9 +201,10 @@ func oddLetters(f *testing.F) *dlq.Queue {
 			f.Fatal(err)
 		}
 	}
-	queue, err := dlq.New(dlq.Config{Store: store, Catalog: catalog})
-	if err != nil {
+	q := &realQueue{store: store, catalog: catalog}
+	if q.Queue, err = dlq.New(dlq.Config{Store: store, Catalog: catalog}); err != nil {
 		f.Fatal(err)
 	}
-	return queue
+	q.Finder = trace.New(store, q.Queue, catalog)
+	return over(q, catalog)
 }

@@ -154,7 +154,7 @@ func TestKeysAwayIsNoRefusal(t *testing.T) {
 
 func TestConfigSaysAllThatIsMissing(t *testing.T) {
 	_, err := admin.New(admin.Config{Timeout: -1})
-	for _, part := range []string{"queue is required", "catalog is required", "status is required", "authenticator is required", "negative"} {
+	for _, part := range []string{"letters is required", "replays is required", "freezes is required", "lanes is required", "history is required", "catalog is required", "status is required", "authenticator is required", "negative"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("got %v, want it to say %q", err, part)
 		}

@@ -151,7 +151,7 @@ func (a *api) listOutboxes(context.Context, *struct{}) (*output[OutboxList], err
 }
 
 func (a *api) setLane(ctx context.Context, in *laneInput, paused bool) (*output[LaneControl], error) {
-	c, err := a.config.Queue.SetLane(ctx, in.Lane, paused, actor(ctx), in.Body.reason())
+	c, err := a.config.Lanes.SetLane(ctx, in.Lane, paused, actor(ctx), in.Body.reason())
 	a.controls.forget()
 	if r, ok := errors.AsType[*dlq.Refusal](err); ok && r.Kind == dlq.Conflict {
 		if c, err = a.alreadySo(ctx, in.Lane, paused, err); err != nil {
@@ -167,7 +167,7 @@ func (a *api) setLane(ctx context.Context, in *laneInput, paused bool) (*output[
 // alreadySo answers how a lane stands that needed no change. Where it was changed
 // meanwhile the refusal stays.
 func (a *api) alreadySo(ctx context.Context, lane contracts.Lane, paused bool, refusal error) (*dlq.LaneControl, error) {
-	controls, err := a.config.Queue.LaneControls(ctx)
+	controls, err := a.config.Lanes.LaneControls(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (a *api) listing() {
 }
 
 func (a *api) countDeadLetters(ctx context.Context, in *countInput) (*output[DeadLetterCount], error) {
-	n, more, err := a.config.Queue.Matching(ctx, in.filter())
+	n, more, err := a.config.Letters.Matching(ctx, in.filter())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (a *api) namedDeadLetters(ctx context.Context, in *namedInput) (*output[Nam
 		p.Errors = []Fault{{"query.ids", "expected a JSON array of texts"}}
 		return nil, p
 	}
-	items, err := a.config.Queue.Named(ctx, ids)
+	items, err := a.config.Letters.Named(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

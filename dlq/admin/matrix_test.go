@@ -24,6 +24,7 @@ import (
 	"outboxrelay/dlq/admin/auth/authtest"
 	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/trace"
 )
 
 const (
@@ -43,6 +44,7 @@ var issuer = sync.OnceValue(func() *authtest.Issuer {
 // realQueue is a queue on a Firestore of its own.
 type realQueue struct {
 	*dlq.Queue
+	*trace.Finder
 	t       *testing.T
 	store   *dlqfirestore.Store
 	server  *localfirestore.Server // nil on Google's emulator
@@ -75,6 +77,7 @@ func connect(t *testing.T, address string) *realQueue {
 	if q.Queue, err = dlq.New(dlq.Config{Store: q.store, Catalog: catalog}); err != nil {
 		t.Fatal(err)
 	}
+	q.Finder = trace.New(q.store, q.Queue, catalog)
 	return q
 }
 
@@ -242,9 +245,7 @@ func testMatrix(t *testing.T, open func(*testing.T) *realQueue) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := setup(t, func(c *admin.Config) {
-			c.Queue, c.Catalog, c.Authenticator, c.RatePerSecond, c.Burst = q, q.catalog, authenticator, 1e6, 1e6
-		})
+		f := setup(t, over(q, q.catalog), unlimited, func(c *admin.Config) { c.Authenticator = authenticator })
 		for _, e := range endpoints {
 			target, body, id := q.ready(e)
 			before, err := q.Item(t.Context(), id)

@@ -33,7 +33,7 @@ func (a *api) possible(ctx context.Context, i *dlq.Item, who dlq.Actor) ([]Possi
 		if _, refused := dlq.Judge(a.config.Catalog, i, action, who); refused != nil {
 			p.Why, p.Hint = refused.Detail, refused.Hint
 		} else if action == dlq.Replay {
-			older, err := a.config.Queue.Older(ctx, i)
+			older, err := a.config.Letters.Older(ctx, i)
 			if err != nil {
 				return nil, err
 			}

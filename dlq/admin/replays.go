@@ -175,14 +175,14 @@ func (a *api) startBulk(ctx context.Context, in *bulkInput) (*bulkStarted, error
 		return nil, err
 	}
 	if order.DryRun {
-		s, err := a.config.Queue.Select(ctx, filter, order.IDs...)
+		s, err := a.config.Replays.Select(ctx, filter, order.IDs...)
 		if err != nil {
 			return nil, err
 		}
 		rate := cmp.Or(order.RatePerSecond, min(a.config.Catalog.Replay.RatePerSecond, dlq.MaxBulkRate))
 		return &bulkStarted{Status: http.StatusOK, Body: selectionOf(s, rate)}, nil
 	}
-	b, err := a.config.Queue.StartBulk(ctx, dlq.BulkRequest{
+	b, err := a.config.Replays.StartBulk(ctx, dlq.BulkRequest{
 		Filter: filter, IDs: order.IDs, Pin: order.Pin, Key: order.RequestID, RatePerSecond: order.RatePerSecond, Actor: actor(ctx), Reason: order.Reason,
 	})
 	if err != nil {
@@ -192,7 +192,7 @@ func (a *api) startBulk(ctx context.Context, in *bulkInput) (*bulkStarted, error
 }
 
 func (a *api) listBulks(ctx context.Context, in *PageQuery) (*output[BulkList], error) {
-	page, err := a.config.Queue.Bulks(ctx, in.page())
+	page, err := a.config.Replays.Bulks(ctx, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (a *api) listBulks(ctx context.Context, in *PageQuery) (*output[BulkList], 
 }
 
 func (a *api) getBulk(ctx context.Context, in *bulkIDInput) (*output[Bulk], error) {
-	b, err := a.config.Queue.Bulk(ctx, in.ID)
+	b, err := a.config.Replays.Bulk(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (a *api) getBulk(ctx context.Context, in *bulkIDInput) (*output[Bulk], erro
 }
 
 func (a *api) cancelBulk(ctx context.Context, in *cancelInput) (*output[Bulk], error) {
-	b, err := a.config.Queue.CancelBulk(ctx, in.ID, actor(ctx), in.Body.reason())
+	b, err := a.config.Replays.CancelBulk(ctx, in.ID, actor(ctx), in.Body.reason())
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func setup(t testing.TB, change ...func(*admin.Config)) *fixture {
 		t.Fatal(err)
 	}
 	c := admin.Config{
-		Queue: f.queue, Catalog: catalog, Status: fakeStatus{}, Authenticator: dev, Log: zap.New(core), Registerer: f.registry,
+		Letters: f.queue, Replays: f.queue, Freezes: f.queue, Lanes: f.queue, History: f.queue, Catalog: catalog, Status: fakeStatus{}, Authenticator: dev, Log: zap.New(core), Registerer: f.registry,
 		Now: func() time.Time { f.mu.Lock(); defer f.mu.Unlock(); return f.now },
 	}
 	for _, ch := range change {
@@ -77,6 +77,25 @@ func setup(t testing.TB, change ...func(*admin.Config)) *fixture {
 	}
 	return f
 }
+
+// queue is all that the API needs of one.
+type queue interface {
+	admin.Letters
+	admin.Replays
+	admin.Freezes
+	admin.Lanes
+	admin.History
+}
+
+// over has the API work on a queue of a catalog.
+func over(q queue, catalog *contracts.Catalog) func(*admin.Config) {
+	return func(c *admin.Config) {
+		c.Letters, c.Replays, c.Freezes, c.Lanes, c.History, c.Catalog = q, q, q, q, q, catalog
+	}
+}
+
+// unlimited lets everybody ask as often as they like.
+func unlimited(c *admin.Config) { c.RatePerSecond, c.Burst = 1e6, 1e6 }
 
 // pass lets time go by.
 func (f *fixture) pass(d time.Duration) {

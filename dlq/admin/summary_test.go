@@ -76,7 +76,7 @@ func TestLaneControlsAreSharedByAllWhoAsk(t *testing.T) {
 
 func TestLaneThatTheRelayHeardOtherwiseOf(t *testing.T) {
 	q := embedded(t)
-	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog = q, q.catalog })
+	f := setup(t, over(q, q.catalog))
 	lane := func() admin.Lane {
 		return read[admin.LaneList](f.do("dev-viewer", http.MethodGet, "/lanes", ""), http.StatusOK).Items[1]
 	}

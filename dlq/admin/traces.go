@@ -7,6 +7,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/trace"
 )
 
 // Timeline is all that is known of a trace.
@@ -21,18 +22,18 @@ type Timeline struct {
 
 // Event is one line of a timeline. What does not apply is left out.
 type Event struct {
-	At          time.Time     `json:"at,omitzero"`
-	Kind        dlq.EventKind `json:"kind" example:"appended"`
-	Summary     string        `json:"summary" example:"appended to accOutbox" doc:"In words."`
-	EventID     string        `json:"eventId,omitempty"`
-	EventType   string        `json:"eventType,omitempty"`
-	Outbox      string        `json:"outbox,omitempty"`
-	RecordID    string        `json:"recordId,omitempty"`
-	Target      string        `json:"target,omitempty"`
-	DeadLetter  string        `json:"deadLetter,omitempty"`
-	Actor       string        `json:"actor,omitempty"`
-	Reason      string        `json:"reason,omitempty"`
-	AggregateID string        `json:"aggregateId,omitempty"`
+	At          time.Time       `json:"at,omitzero"`
+	Kind        trace.EventKind `json:"kind" example:"appended"`
+	Summary     string          `json:"summary" example:"appended to accOutbox" doc:"In words."`
+	EventID     string          `json:"eventId,omitempty"`
+	EventType   string          `json:"eventType,omitempty"`
+	Outbox      string          `json:"outbox,omitempty"`
+	RecordID    string          `json:"recordId,omitempty"`
+	Target      string          `json:"target,omitempty"`
+	DeadLetter  string          `json:"deadLetter,omitempty"`
+	Actor       string          `json:"actor,omitempty"`
+	Reason      string          `json:"reason,omitempty"`
+	AggregateID string          `json:"aggregateId,omitempty"`
 }
 
 // Record is one outbox record without its payload.
@@ -122,7 +123,7 @@ func (a *api) traces() {
 
 func (a *api) trace(ctx context.Context, in *traceInput) (*output[Timeline], error) {
 	about(ctx, in.TraceID)
-	t, err := a.config.Queue.Trace(ctx, in.TraceID)
+	t, err := a.config.History.Trace(ctx, in.TraceID)
 	if err != nil {
 		return nil, err
 	}
@@ -133,14 +134,14 @@ func (a *api) trace(ctx context.Context, in *traceInput) (*output[Timeline], err
 }
 
 func (a *api) records(ctx context.Context, in *recordsInput) (*output[RecordList], error) {
-	found, err := a.config.Queue.Records(ctx, dlq.RecordFilter{EventID: in.EventID, AggregateID: in.AggregateID})
+	found, err := a.config.History.Records(ctx, trace.RecordFilter{EventID: in.EventID, AggregateID: in.AggregateID})
 	if err != nil {
 		return nil, err
 	}
 	return &output[RecordList]{RecordList{convert(found.Records, recordOf), found.Truncated}}, nil
 }
 
-func eventOf(e dlq.Event) Event {
+func eventOf(e trace.Event) Event {
 	return Event{
 		At: e.At, Kind: e.Kind, Summary: e.Summary, EventID: e.EventID, EventType: e.EventType, Outbox: e.Outbox, RecordID: e.RecordID,
 		Target: e.Target, DeadLetter: e.DeadLetter, Actor: e.Actor, Reason: e.Reason, AggregateID: e.AggregateID,
@@ -157,7 +158,7 @@ func recordOf(r *contracts.Record) Record {
 
 func (a *api) audit(ctx context.Context, in *auditInput) (*output[AuditList], error) {
 	about(ctx, in.TraceID)
-	page, err := a.config.Queue.Audit(ctx, dlq.AuditFilter{
+	page, err := a.config.History.Audit(ctx, dlq.AuditFilter{
 		Actor: in.Actor, Action: in.Action, On: in.On, TraceID: in.TraceID, Subject: in.Subject, From: in.From, To: in.To,
 	}, in.page())
 	if err != nil {

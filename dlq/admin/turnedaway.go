@@ -27,9 +27,9 @@ const (
 
 // turnedAway writes down who was turned away, though known.
 type turnedAway struct {
-	queue Queue
-	log   *zap.Logger
-	now   func() time.Time
+	history History
+	log     *zap.Logger
+	now     func() time.Time
 
 	mu                 sync.Mutex
 	members, outsiders recently
@@ -38,7 +38,7 @@ type turnedAway struct {
 
 func newTurnedAway(c Config) *turnedAway {
 	return &turnedAway{
-		queue: c.Queue, log: c.Log, now: c.Now,
+		history: c.History, log: c.Log, now: c.Now,
 		members: newRecently(maxMembers), outsiders: newRecently(maxOutsiders), overflow: newRecently(1),
 	}
 }
@@ -55,7 +55,7 @@ func (t *turnedAway) note(ctx context.Context, who auth.Identity, code, detail s
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordWithin)
 	defer cancel()
-	err := t.queue.Record(ctx, &dlq.Entry{
+	err := t.history.Record(ctx, &dlq.Entry{
 		At: t.now(), Actor: who.Name, Role: who.Role, Action: actionRefused, Subject: dlq.SubjectAccess, On: Prefix, Reason: detail,
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func (a *api) uncovers() {
 }
 
 func (a *api) uncover(ctx context.Context, in *uncoverInput) (*output[Uncovered], error) {
-	u, err := a.config.Queue.Uncover(ctx, in.ID, actor(ctx), in.Body.Reason)
+	u, err := a.config.Letters.Uncover(ctx, in.ID, actor(ctx), in.Body.Reason)
 	if err != nil {
 		return nil, err
 	}

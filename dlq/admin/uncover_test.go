@@ -76,7 +76,7 @@ func TestUncoverFailsClosed(t *testing.T) {
 
 func TestUncoverIsAudited(t *testing.T) {
 	q := embedded(t)
-	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog = q, q.catalog })
+	f := setup(t, over(q, q.catalog))
 	blocked := q.die("RoleChanged")
 	path := "/dlq/" + url.PathEscape(blocked.ID)
 
@@ -120,7 +120,7 @@ func looks(t *testing.T, q *realQueue, id string) []*dlq.Entry {
 
 func TestRecordsAreFoundByEventOrAggregate(t *testing.T) {
 	q := embedded(t)
-	f := setup(t, func(c *admin.Config) { c.Queue, c.Catalog = q, q.catalog })
+	f := setup(t, over(q, q.catalog))
 	item := q.die("WalletDeducted")
 	q.die("WalletDeducted")
 	for _, query := range []string{"eventId=" + url.QueryEscape(item.EventID), "aggregateId=" + url.QueryEscape(item.AggregateID)} {

@@ -29,6 +29,7 @@ import (
 	"outboxrelay/dlq/console/consoletest"
 	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/trace"
 )
 
 // fixture is the console over a real queue on an embedded Firestore, with the
@@ -78,6 +79,25 @@ func setup(t testing.TB, change ...func(*fixture)) *fixture {
 	}
 	f.serve()
 	return f
+}
+
+// api is the admin API over a queue.
+func (f *fixture) api(store dlq.Store, queue *dlq.Queue, change func(*admin.Config)) http.Handler {
+	f.t.Helper()
+	c := admin.Config{
+		Letters: queue, Replays: queue, Freezes: queue, Lanes: queue, History: history{queue, trace.New(store, queue, f.catalog)},
+		Catalog: f.catalog, Status: f.status, Authenticator: f.who,
+	}
+	change(&c)
+	api, err := admin.New(c)
+	f.must(err)
+	return api
+}
+
+// history is what was done, and the way of records.
+type history struct {
+	*dlq.Queue
+	*trace.Finder
 }
 
 func (f *fixture) log() *zap.Logger { return zaptest.NewLogger(f.t, zaptest.Level(zap.WarnLevel)) }
@@ -130,8 +150,7 @@ func (f *fixture) begin() {
 	for _, run := range []func(context.Context) error{replayer.Run, review.Run, freezer.Run} {
 		g.Go(func() error { return run(ctx) })
 	}
-	api, err := admin.New(admin.Config{Queue: f.queue, Catalog: f.catalog, Status: f.status, Authenticator: f.who, Log: f.log(), RatePerSecond: 1000, Burst: 1000})
-	f.must(err)
+	api := f.api(f.store, f.queue, func(c *admin.Config) { c.Log, c.RatePerSecond, c.Burst = f.log(), 1000, 1000 })
 	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: f.queue, Status: f.status, SampleEvery: 100 * time.Millisecond, Log: f.log()})
 	f.must(err)
 	f.console = c

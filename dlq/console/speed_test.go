@@ -42,10 +42,7 @@ func alone(t testing.TB) *fixture {
 	f.who, err = auth.New(auth.Config{Mode: auth.ModeDev, ListenAddr: f.web.Listener.Addr().String()})
 	f.must(err)
 	const unbounded = 1e6 // requests a second: a benchmark asks more often than a person
-	api, err := admin.New(admin.Config{
-		Queue: f.queue, Catalog: f.catalog, Status: f.status, Authenticator: f.who, Log: f.log(), RatePerSecond: unbounded, Burst: unbounded,
-	})
-	f.must(err)
+	api := f.api(f.store, f.queue, func(c *admin.Config) { c.Log, c.RatePerSecond, c.Burst = f.log(), unbounded, unbounded })
 	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: f.queue, Log: f.log()})
 	f.must(err)
 	t.Cleanup(c.Close)

@@ -6,6 +6,7 @@ import (
 
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
+	"outboxrelay/dlq/trace"
 )
 
 // timelineView is what happened in a trace, as a line from top to bottom.
@@ -33,21 +34,21 @@ type happening struct {
 const maxItemEvents = 100
 
 // kinds are what the kinds of events are called, and how they are to be taken.
-var kinds = map[dlq.EventKind]struct{ label, tone string }{
-	dlq.EventAppended:        {"appended", ""},
-	dlq.EventAttemptFailed:   {"attempt failed", "bad"},
-	dlq.EventRetryScheduled:  {"retry planned", "warn"},
-	dlq.EventDeadLettered:    {"dead letter", "bad"},
-	dlq.EventFrozen:          {"frozen", "bad"},
-	dlq.EventAlertStored:     {"alert stored", "warn"},
-	dlq.EventAlertPublished:  {"alert sent", "warn"},
-	dlq.EventHeld:            {"held", "warn"},
-	dlq.EventDecision:        {"decision", ""},
-	dlq.EventReplayEnded:     {"replay ended", ""},
-	dlq.EventReplayScheduled: {"replay planned", "warn"},
-	dlq.EventRelease:         {"release", ""},
-	dlq.EventReleased:        {"released", "good"},
-	dlq.EventDelivered:       {"delivered", "good"},
+var kinds = map[trace.EventKind]struct{ label, tone string }{
+	trace.EventAppended:        {"appended", ""},
+	trace.EventAttemptFailed:   {"attempt failed", "bad"},
+	trace.EventRetryScheduled:  {"retry planned", "warn"},
+	trace.EventDeadLettered:    {"dead letter", "bad"},
+	trace.EventFrozen:          {"frozen", "bad"},
+	trace.EventAlertStored:     {"alert stored", "warn"},
+	trace.EventAlertPublished:  {"alert sent", "warn"},
+	trace.EventHeld:            {"held", "warn"},
+	trace.EventDecision:        {"decision", ""},
+	trace.EventReplayEnded:     {"replay ended", ""},
+	trace.EventReplayScheduled: {"replay planned", "warn"},
+	trace.EventRelease:         {"release", ""},
+	trace.EventReleased:        {"released", "good"},
+	trace.EventDelivered:       {"delivered", "good"},
 }
 
 // timelineOf renders a timeline, its last events up to limit; 0: all. t is nil
@@ -68,7 +69,7 @@ func timelineOf(t *admin.Timeline, whyNot string, now time.Time, limit int) time
 		if k, ok := kinds[e.Kind]; ok {
 			h.Label, h.Tone = k.label, k.tone
 		}
-		if e.Kind == dlq.EventReplayEnded {
+		if e.Kind == trace.EventReplayEnded {
 			h.Tone = "bad"
 			if strings.HasSuffix(e.Summary, "delivered it") {
 				h.Tone = "good"

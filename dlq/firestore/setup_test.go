@@ -15,6 +15,7 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/trace"
 )
 
 // The people of the tests.
@@ -79,6 +80,9 @@ func (f *fixture) newQueue(store dlq.Store) *dlq.Queue {
 	}
 	return q
 }
+
+// traces finds what is known of traces.
+func (f *fixture) traces() *trace.Finder { return trace.New(f.store, f.queue, f.catalog) }
 
 // letter is a dead letter of a record of the outbox. Its tier is what its event has in the catalog.
 func (f *fixture) letter(outbox, eventType, aggregate string, version int64) *dlq.Item {

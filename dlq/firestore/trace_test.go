@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/trace"
 )
 
 func testTrace(t *testing.T, f *fixture) {
@@ -44,11 +45,11 @@ func testTrace(t *testing.T, f *fixture) {
 	f.commit(dlq.Write{Collection: contracts.CollectionErrorLog, ID: alerts[0].Ref.ID, Fields: map[string]any{dlq.AlertFieldPublishedAt: f.now}})
 	f.die("accOutbox", "RoleChanged", "a9", 1) // another trace
 
-	got, err := f.queue.Trace(t.Context(), "T")
+	got, err := f.traces().Trace(t.Context(), "T")
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := make(map[dlq.EventKind]int)
+	counts := make(map[trace.EventKind]int)
 	var last time.Time
 	for _, e := range got.Events {
 		counts[e.Kind]++
@@ -57,10 +58,10 @@ func testTrace(t *testing.T, f *fixture) {
 		}
 		last = e.At
 	}
-	want := map[dlq.EventKind]int{
-		dlq.EventAppended: 4, dlq.EventAttemptFailed: 3, dlq.EventRetryScheduled: 1, dlq.EventDeadLettered: 1, dlq.EventFrozen: 1,
-		dlq.EventAlertStored: 1, dlq.EventAlertPublished: 1, dlq.EventHeld: 1, dlq.EventDecision: 3, dlq.EventReplayEnded: 2,
-		dlq.EventRelease: 1, dlq.EventDelivered: 1,
+	want := map[trace.EventKind]int{
+		trace.EventAppended: 4, trace.EventAttemptFailed: 3, trace.EventRetryScheduled: 1, trace.EventDeadLettered: 1, trace.EventFrozen: 1,
+		trace.EventAlertStored: 1, trace.EventAlertPublished: 1, trace.EventHeld: 1, trace.EventDecision: 3, trace.EventReplayEnded: 2,
+		trace.EventRelease: 1, trace.EventDelivered: 1,
 	}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -76,9 +77,9 @@ func testTrace(t *testing.T, f *fixture) {
 			t.Errorf("record %s comes with payload or fields", r.ID)
 		}
 	}
-	_, err = f.queue.Trace(t.Context(), "none")
+	_, err = f.traces().Trace(t.Context(), "none")
 	refused(t, err, dlq.NotFound)
-	_, err = f.queue.Trace(t.Context(), "")
+	_, err = f.traces().Trace(t.Context(), "")
 	refused(t, err, dlq.Invalid)
 }
 
@@ -87,15 +88,15 @@ func TestTraceOfWhatIsGone(t *testing.T) {
 	f := setup(t, newCloud(t))
 	i := f.die("tagOutbox", "TagLifecycleEvent", "t1", 1)
 	f.end(i.ID)
-	got, err := f.queue.Trace(t.Context(), i.TraceID)
+	got, err := f.traces().Trace(t.Context(), i.TraceID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kinds []dlq.EventKind
+	var kinds []trace.EventKind
 	for _, e := range got.Events {
 		kinds = append(kinds, e.Kind)
 	}
-	want := []dlq.EventKind{dlq.EventAppended, dlq.EventAttemptFailed, dlq.EventDeadLettered, dlq.EventReplayEnded}
+	want := []trace.EventKind{trace.EventAppended, trace.EventAttemptFailed, trace.EventDeadLettered, trace.EventReplayEnded}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -112,7 +113,7 @@ func TestTraceIsBounded(t *testing.T) {
 		}
 		f.commit(writes...)
 	}
-	got, err := f.queue.Trace(t.Context(), "T")
+	got, err := f.traces().Trace(t.Context(), "T")
 	if err != nil || len(got.Records) != 200 || !got.Truncated {
 		t.Errorf("%d records, truncated %t, %v, want 200 of more", len(got.Records), got.Truncated, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/trace"
 )
 
 // What a timeline says is what its documents say: nothing of what is to come of
@@ -37,9 +38,9 @@ func TestTraceSaysWhatIsKnown(t *testing.T) {
 	if _, err := entries[0].Ref.Delete(t.Context()); err != nil { // the dead letter outlives it
 		t.Fatal(err)
 	}
-	said := func(trace string, kinds ...dlq.EventKind) (out []string) {
+	said := func(trace string, kinds ...trace.EventKind) (out []string) {
 		t.Helper()
-		l, err := f.queue.Trace(t.Context(), trace)
+		l, err := f.traces().Trace(t.Context(), trace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,11 +55,11 @@ func TestTraceSaysWhatIsKnown(t *testing.T) {
 		"release: " + security.Name + " asked for the release of aggregate a1",
 		"released: aggregate a1 released: what was held may be delivered again",
 	}
-	if diff := cmp.Diff(want, said(blocked.TraceID, dlq.EventRelease, dlq.EventReleased)); diff != "" {
+	if diff := cmp.Diff(want, said(blocked.TraceID, trace.EventRelease, trace.EventReleased)); diff != "" {
 		t.Errorf("release (-want +got):\n%s", diff)
 	}
 	want = []string{"decision: " + operator.Name + " took it off its replays"}
-	if diff := cmp.Diff(want, said(safe.TraceID, dlq.EventDecision, dlq.EventReplayEnded)); diff != "" {
+	if diff := cmp.Diff(want, said(safe.TraceID, trace.EventDecision, trace.EventReplayEnded)); diff != "" {
 		t.Errorf("shelved (-want +got):\n%s", diff)
 	}
 }

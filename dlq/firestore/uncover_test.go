@@ -8,6 +8,7 @@ import (
 
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/trace"
 )
 
 func testUncover(t *testing.T, f *fixture) {
@@ -67,10 +68,10 @@ func testRecords(t *testing.T, f *fixture) {
 	other["eventId"], other["idempotencyKey"] = "other", "other"
 	f.commit(dlq.Write{Collection: "wsOutbox", ID: "other", Op: dlq.OpCreate, Fields: other})
 	for _, tc := range []struct {
-		filter dlq.RecordFilter
+		filter trace.RecordFilter
 		want   int
-	}{{dlq.RecordFilter{EventID: i.EventID}, 1}, {dlq.RecordFilter{AggregateID: "a1"}, 2}, {dlq.RecordFilter{EventID: "none"}, 0}} {
-		got, err := f.queue.Records(t.Context(), tc.filter)
+	}{{trace.RecordFilter{EventID: i.EventID}, 1}, {trace.RecordFilter{AggregateID: "a1"}, 2}, {trace.RecordFilter{EventID: "none"}, 0}} {
+		got, err := f.traces().Records(t.Context(), tc.filter)
 		if err != nil || len(got.Records) != tc.want || got.Truncated {
 			t.Errorf("%+v: got %d records, %v, want %d", tc.filter, len(got.Records), err, tc.want)
 			continue
@@ -81,8 +82,8 @@ func testRecords(t *testing.T, f *fixture) {
 			}
 		}
 	}
-	for _, filter := range []dlq.RecordFilter{{}, {EventID: "a", AggregateID: "b"}} {
-		_, err := f.queue.Records(t.Context(), filter)
+	for _, filter := range []trace.RecordFilter{{}, {EventID: "a", AggregateID: "b"}} {
+		_, err := f.traces().Records(t.Context(), filter)
 		refused(t, err, dlq.Invalid)
 	}
 }
@@ -97,7 +98,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		}
 		f.commit(writes...)
 	}
-	got, err := f.queue.Records(t.Context(), dlq.RecordFilter{AggregateID: "w"})
+	got, err := f.traces().Records(t.Context(), trace.RecordFilter{AggregateID: "w"})
 	if err != nil || len(got.Records) != 100 || !got.Truncated {
 		t.Errorf("%d records, truncated %t, %v, want 100 of more", len(got.Records), got.Truncated, err)
 	}

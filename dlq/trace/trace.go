@@ -1,4 +1,4 @@
-package dlq
+package trace
 
 import (
 	"context"
@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // Timeline is all that is known of a trace.
@@ -18,8 +20,8 @@ type Timeline struct {
 	TraceID     string
 	Events      []Event             // oldest first
 	Records     []*contracts.Record // without payload and fields
-	DeadLetters []*Item             // without record
-	Freezes     []*Freeze           // of their aggregates, as they stand now
+	DeadLetters []*dlq.Item         // without record
+	Freezes     []*dlq.Freeze       // of their aggregates, as they stand now
 	Truncated   bool                // there is more than is shown
 }
 
@@ -35,17 +37,17 @@ const (
 // Trace collects all that is known of a trace: the records of every outbox,
 // their dead letters and alerts, the freezes of their aggregates, and what was
 // decided about any of these.
-func (q *Queue) Trace(ctx context.Context, traceID string) (*Timeline, error) {
-	if faults := textFaults(contracts.FieldTraceID, traceID); traceID == "" || len(faults) > 0 {
-		return nil, &Refusal{Kind: Invalid, Detail: "a trace ID is required: " + strings.Join(faults, "; ")}
+func (f *Finder) Trace(ctx context.Context, traceID string) (*Timeline, error) {
+	if faults := dlq.TextFaults(contracts.FieldTraceID, traceID); traceID == "" || len(faults) > 0 {
+		return nil, &dlq.Refusal{Kind: dlq.Invalid, Detail: "a trace ID is required: " + strings.Join(faults, "; ")}
 	}
-	t := &tracing{queue: q, traceID: traceID}
+	t := &tracing{finder: f, traceID: traceID}
 	if err := t.collect(ctx); err != nil {
 		return nil, fmt.Errorf("trace %s: %w", traceID, err)
 	}
 	if t.empty() {
-		return nil, &Refusal{
-			Kind: NotFound, Detail: fmt.Sprintf("nothing is known of trace %q", traceID),
+		return nil, &dlq.Refusal{
+			Kind: dlq.NotFound, Detail: fmt.Sprintf("nothing is known of trace %q", traceID),
 			Hint: "records that were delivered are deleted after the retention of their outbox",
 		}
 	}
@@ -54,29 +56,36 @@ func (q *Queue) Trace(ctx context.Context, traceID string) (*Timeline, error) {
 
 // tracing collects what is known of one trace.
 type tracing struct {
-	queue   *Queue
+	finder  *Finder
 	traceID string
 
 	mu        sync.Mutex // guards all below while collecting
 	truncated bool
 	records   []tracedRecord
 	letters   []tracedLetter
-	alerts    []*Alert
-	entries   map[string]*Entry // by ID: of the trace, and of its aggregates' freezes
-	freezes   []*Freeze
+	alerts    []*dlq.Alert
+	entries   map[string]*dlq.Entry // by ID: of the trace, and of its aggregates' freezes
+	freezes   []*dlq.Freeze
 }
 
 // tracedRecord is a record as its outbox has it now.
 type tracedRecord struct {
 	*contracts.Record
-	doc Doc
+	doc dlq.Doc
 }
 
 // tracedLetter is a dead letter, and of its record what the outbox may not have
 // any more.
 type tracedLetter struct {
-	*Item
-	appended reading // its record's createdAt, if it is known
+	*dlq.Item
+	appended time.Time // zero: not known
+}
+
+// appendedAt is when the record of a dead letter was appended; zero: not known.
+func appendedAt(d dlq.Doc) time.Time {
+	record, _ := d.Fields[contracts.DeadFieldRecord].(map[string]any)
+	at, _ := record[contracts.FieldCreatedAt].(time.Time)
+	return at
 }
 
 func (t *tracing) empty() bool {
@@ -86,19 +95,19 @@ func (t *tracing) empty() bool {
 // collect reads every source, first those that know the trace, then the freezes
 // of the aggregates that these know.
 func (t *tracing) collect(ctx context.Context) error {
-	t.entries = make(map[string]*Entry)
+	t.entries = make(map[string]*dlq.Entry)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(tracesAtOnce)
-	for _, outbox := range t.queue.catalog.Outboxes {
-		t.read(gctx, g, t.query(outbox.Name, recordFields), func(d Doc) {
-			rec, _ := contracts.DecodeRecord(outbox.Name, d.ID, d.Fields) // what it lacks is left zero
+	for _, outbox := range t.finder.outboxes {
+		t.read(gctx, g, t.query(outbox, recordFields), func(d dlq.Doc) {
+			rec, _ := contracts.DecodeRecord(outbox, d.ID, d.Fields) // what it lacks is left zero
 			t.records = append(t.records, tracedRecord{rec, d})
 		})
 	}
-	t.read(gctx, g, t.query(contracts.CollectionDeadLetters, letterFields), func(d Doc) {
-		t.letters = append(t.letters, tracedLetter{DecodeItem(d), reading(reading(d.Fields).object(contracts.DeadFieldRecord))})
+	t.read(gctx, g, t.query(contracts.CollectionDeadLetters, letterFields), func(d dlq.Doc) {
+		t.letters = append(t.letters, tracedLetter{dlq.DecodeItem(d), appendedAt(d)})
 	})
-	t.read(gctx, g, t.query(contracts.CollectionErrorLog, nil), func(d Doc) { t.alerts = append(t.alerts, DecodeAlert(d)) })
+	t.read(gctx, g, t.query(contracts.CollectionErrorLog, nil), func(d dlq.Doc) { t.alerts = append(t.alerts, dlq.DecodeAlert(d)) })
 	t.read(gctx, g, t.query(contracts.CollectionAudit, nil), t.addEntry)
 	if err := g.Wait(); err != nil {
 		return err
@@ -106,7 +115,7 @@ func (t *tracing) collect(ctx context.Context) error {
 	return t.collectFreezes(ctx)
 }
 
-func (t *tracing) addEntry(d Doc) { t.entries[d.ID] = DecodeEntry(d) }
+func (t *tracing) addEntry(d dlq.Doc) { t.entries[d.ID] = dlq.DecodeEntry(d) }
 
 // collectFreezes reads how the trace's aggregates are frozen, and were.
 func (t *tracing) collectFreezes(ctx context.Context) error {
@@ -120,7 +129,7 @@ func (t *tracing) collectFreezes(ctx context.Context) error {
 		t.read(gctx, g, freezeEntriesQuery(aggregate), t.addEntry)
 	}
 	g.Go(func() (err error) {
-		t.freezes, err = t.queue.FreezesOf(gctx, aggregates...)
+		t.freezes, err = t.finder.freezes.FreezesOf(gctx, aggregates...)
 		return err
 	})
 	return g.Wait()
@@ -140,9 +149,9 @@ func (t *tracing) aggregates() []string {
 }
 
 // read hands each document of a query to take, one at a time.
-func (t *tracing) read(ctx context.Context, g *errgroup.Group, query Query, take func(Doc)) {
+func (t *tracing) read(ctx context.Context, g *errgroup.Group, query dlq.Query, take func(dlq.Doc)) {
 	g.Go(func() error {
-		docs, err := t.queue.store.Query(ctx, query)
+		docs, err := t.finder.store.Query(ctx, query)
 		if err != nil {
 			return err
 		}
@@ -158,16 +167,16 @@ func (t *tracing) read(ctx context.Context, g *errgroup.Group, query Query, take
 	})
 }
 
-func (t *tracing) query(collection string, fields []string) Query {
-	return Query{
-		Collection: collection, Where: []Where{{contracts.FieldTraceID, "==", t.traceID}}, Select: fields, Limit: maxTraced + 1,
+func (t *tracing) query(collection string, fields []string) dlq.Query {
+	return dlq.Query{
+		Collection: collection, Where: []dlq.Where{{Field: contracts.FieldTraceID, Op: "==", Value: t.traceID}}, Select: fields, Limit: maxTraced + 1,
 	}
 }
 
-func freezeEntriesQuery(aggregateID string) Query {
-	return Query{
+func freezeEntriesQuery(aggregateID string) dlq.Query {
+	return dlq.Query{
 		Collection: contracts.CollectionAudit, Limit: maxTraced + 1,
-		Where: []Where{{auditOn, "==", aggregateID}, {auditSubject, "==", string(SubjectFreeze)}},
+		Where: []dlq.Where{{Field: dlq.AuditFieldOn, Op: "==", Value: aggregateID}, {Field: dlq.AuditFieldSubject, Op: "==", Value: string(dlq.SubjectFreeze)}},
 	}
 }
 
@@ -180,7 +189,7 @@ var (
 		contracts.FieldLastError, contracts.FieldNextAttemptAt, contracts.FieldDeliveredTargets, contracts.FieldDeliveredAt,
 		contracts.FieldAttemptErrors,
 	}
-	letterFields = append(slices.Clone(withoutRecord), contracts.DeadFieldRecord+"."+contracts.FieldCreatedAt)
+	letterFields = append(dlq.ItemFields(), contracts.DeadFieldRecord+"."+contracts.FieldCreatedAt)
 )
 
 // timeline renders what was collected.

@@ -1,4 +1,4 @@
-package dlq
+package trace
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // RecordFilter says which records to find: those of an event, or those of an
@@ -31,26 +32,26 @@ const maxFound = 50
 
 // Records finds records in every outbox, whatever became of them. Delivered ones
 // are there as long as their outbox keeps them.
-func (q *Queue) Records(ctx context.Context, f RecordFilter) (*FoundRecords, error) {
-	field, value := contracts.FieldEventID, f.EventID
+func (f *Finder) Records(ctx context.Context, by RecordFilter) (*FoundRecords, error) {
+	field, value := contracts.FieldEventID, by.EventID
 	if value == "" {
-		field, value = contracts.FieldAggregateID, f.AggregateID
+		field, value = contracts.FieldAggregateID, by.AggregateID
 	}
-	if (f.EventID == "") == (f.AggregateID == "") {
-		return nil, &Refusal{Kind: Invalid, Detail: "records are found by an event or by an aggregate", Hint: "give one of them"}
+	if (by.EventID == "") == (by.AggregateID == "") {
+		return nil, &dlq.Refusal{Kind: dlq.Invalid, Detail: "records are found by an event or by an aggregate", Hint: "give one of them"}
 	}
-	if faults := textFaults(field, value); len(faults) > 0 {
-		return nil, &Refusal{Kind: Invalid, Detail: strings.Join(faults, "; "), Hint: "correct it"}
+	if faults := dlq.TextFaults(field, value); len(faults) > 0 {
+		return nil, &dlq.Refusal{Kind: dlq.Invalid, Detail: strings.Join(faults, "; "), Hint: "correct it"}
 	}
 	out := &FoundRecords{}
 	var mu sync.Mutex
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(tracesAtOnce)
-	for _, outbox := range q.catalog.Outboxes {
+	for _, outbox := range f.outboxes {
 		g.Go(func() error {
-			docs, err := q.store.Query(gctx, Query{Collection: outbox.Name, Where: []Where{{field, "==", value}}, Select: recordFields, Limit: maxFound + 1})
+			docs, err := f.store.Query(gctx, dlq.Query{Collection: outbox, Where: []dlq.Where{{Field: field, Op: "==", Value: value}}, Select: recordFields, Limit: maxFound + 1})
 			if err != nil {
-				return fmt.Errorf("find records in %s: %w", outbox.Name, err)
+				return fmt.Errorf("find records in %s: %w", outbox, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -58,7 +59,7 @@ func (q *Queue) Records(ctx context.Context, f RecordFilter) (*FoundRecords, err
 				docs, out.Truncated = docs[:maxFound], true
 			}
 			for _, d := range docs {
-				rec, _ := contracts.DecodeRecord(outbox.Name, d.ID, d.Fields) // what it lacks is left zero
+				rec, _ := contracts.DecodeRecord(outbox, d.ID, d.Fields) // what it lacks is left zero
 				rec.Payload, rec.Fields = nil, nil
 				out.Records = append(out.Records, rec)
 			}

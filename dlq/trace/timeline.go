@@ -1,4 +1,4 @@
-package dlq
+package trace
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // EventKind is the kind of a timeline's event.
@@ -99,7 +100,7 @@ func (t *tracing) began() time.Time {
 	}
 	for _, i := range t.letters {
 		earlier(i.DeadAt)
-		earlier(i.appended.time(contracts.FieldCreatedAt))
+		earlier(i.appended)
 	}
 	return first
 }
@@ -125,8 +126,8 @@ func (l *telling) record(r tracedRecord) {
 	case contracts.Held:
 		l.tell("held "+path, about.as(r.doc.UpdateTime, EventHeld, "held, as aggregate "+r.AggregateID+" was frozen"))
 	case contracts.Delivered:
-		at := reading(r.doc.Fields).time(contracts.FieldDeliveredAt)
-		l.tell("delivered "+path, about.as(at, EventDelivered, "delivered to "+orNone(r.DeliveredTargets)))
+		at, _ := r.doc.Fields[contracts.FieldDeliveredAt].(time.Time)
+		l.tell("delivered "+path, about.as(at, EventDelivered, "delivered to "+dlq.InWords(r.DeliveredTargets)))
 	}
 }
 
@@ -135,30 +136,30 @@ func (l *telling) letter(i tracedLetter) {
 	_, id, _ := strings.Cut(i.RecordPath, "/")
 	about := Event{EventID: i.EventID, EventType: i.EventType, Outbox: i.Outbox, RecordID: id, DeadLetter: i.ID, AggregateID: i.AggregateID}
 	path := i.RecordPath
-	l.appended(path, i.appended.time(contracts.FieldCreatedAt), about)
+	l.appended(path, i.appended, about)
 	l.attempts(path, i.Errors, about)
 	dead := about.as(i.DeadAt, EventDeadLettered, fmt.Sprintf("dead-lettered under %s: %s", i.OriginalTier, i.Reason))
 	dead.Reason = string(i.Reason)
 	l.tell("dead "+path, dead)
 	for _, d := range i.Decisions {
 		e := about.as(d.At, decisionKind(d.Action), decisionSummary(d.Action, d.By))
-		if e.Kind == EventReplayEnded && d.By != Service().Name { // no replay did: see Shelve
-			e.Kind, e.Summary = EventDecision, decisionSummary(actionShelve, d.By)
+		if e.Kind == EventReplayEnded && d.By != dlq.Service().Name { // no replay did: see Shelve
+			e.Kind, e.Summary = EventDecision, decisionSummary(dlq.ActionShelve, d.By)
 		}
 		e.Actor, e.Reason = d.By, d.Reason
 		l.tell("entry "+d.ID, e)
 	}
 	if r := i.LastReplay; r != nil {
-		action := Failed
+		action := dlq.Failed
 		if r.Delivered {
-			action = Delivered
+			action = dlq.Delivered
 			l.told["delivered "+path] = true // the same commit
 		}
 		e := about.as(r.At, EventReplayEnded, decisionSummary(action, ""))
 		e.Actor = r.By
 		l.tell("entry "+r.ID, e)
 	}
-	if Open(i.State) {
+	if dlq.Open(i.State) {
 		l.tell("replay "+path, about.as(i.NextReplayAt, EventReplayScheduled, fmt.Sprintf("replay %d is due", i.Replays+1)))
 	}
 }
@@ -178,28 +179,28 @@ func (l *telling) attempts(path string, errs []contracts.AttemptError, about Eve
 }
 
 // entry tells of an audit entry.
-func (l *telling) entry(e *Entry) {
+func (l *telling) entry(e *dlq.Entry) {
 	about := Event{EventID: e.EventID, EventType: e.EventType, Outbox: e.Outbox, Actor: e.Actor, Reason: e.Reason, AggregateID: e.AggregateID}
 	fact := "entry " + e.ID
 	switch {
-	case e.Subject == SubjectDeadLetter:
+	case e.Subject == dlq.SubjectDeadLetter:
 		about.DeadLetter = e.On
-		l.tell(fact, about.as(e.At, decisionKind(Action(e.Action)), decisionSummary(Action(e.Action), e.Actor)))
+		l.tell(fact, about.as(e.At, decisionKind(dlq.Action(e.Action)), decisionSummary(dlq.Action(e.Action), e.Actor)))
 	case e.TraceID != l.traceID && e.At.Before(l.began):
 		// How the aggregate was frozen before there was this trace.
-	case e.Subject != SubjectFreeze:
+	case e.Subject != dlq.SubjectFreeze:
 		l.tell(fact, about.as(e.At, EventDecision, fmt.Sprintf("%s: %s of %s %s", e.Actor, e.Action, e.Subject, e.On)))
-	case e.Action == actionFreeze:
+	case e.Action == dlq.ActionFreeze:
 		l.told["frozen "+e.On+" "+e.EventID] = true
 		l.tell(fact, about.as(e.At, EventFrozen, "aggregate "+e.On+" frozen: later records of it are held"))
-	case e.Action == actionRelease:
+	case e.Action == dlq.ActionRelease:
 		l.tell(fact, about.as(e.At, EventRelease, releaseSummary(e.Actor, e.On)))
-	case e.Action == actionReleased:
+	case e.Action == dlq.ActionReleased:
 		l.tell(fact, about.as(e.At, EventReleased, "aggregate "+e.On+" released: what was held may be delivered again"))
 	}
 }
 
-func (l *telling) alert(a *Alert) {
+func (l *telling) alert(a *dlq.Alert) {
 	about := Event{
 		EventID: a.EventID, EventType: a.EventType, Outbox: a.Outbox, DeadLetter: a.DeadLetter, Reason: string(a.Reason), AggregateID: a.AggregateID,
 	}
@@ -207,7 +208,7 @@ func (l *telling) alert(a *Alert) {
 	l.tell("published "+a.ID, about.as(a.PublishedAt, EventAlertPublished, "alert published to "+contracts.TopicErrors))
 }
 
-func (l *telling) freeze(f *Freeze) {
+func (l *telling) freeze(f *dlq.Freeze) {
 	about := Event{EventID: f.EventID, EventType: f.EventType, Outbox: f.Outbox, Reason: string(f.Reason), AggregateID: f.AggregateID}
 	l.tell("frozen "+f.AggregateID+" "+f.EventID, about.as(f.FrozenAt, EventFrozen, "aggregate "+f.AggregateID+" frozen: later records of it are held"))
 	release := about.as(f.ReleasedAt, EventRelease, releaseSummary(f.ReleasedBy, f.AggregateID))
@@ -221,9 +222,9 @@ func (e Event) as(at time.Time, kind EventKind, summary string) Event {
 	return e
 }
 
-func decisionKind(a Action) EventKind {
+func decisionKind(a dlq.Action) EventKind {
 	switch a {
-	case Delivered, Failed, Exhausted:
+	case dlq.Delivered, dlq.Failed, dlq.Exhausted:
 		return EventReplayEnded
 	default:
 		return EventDecision
@@ -234,27 +235,27 @@ func releaseSummary(by, aggregate string) string {
 	return by + " asked for the release of aggregate " + aggregate
 }
 
-func decisionSummary(a Action, by string) string {
+func decisionSummary(a dlq.Action, by string) string {
 	switch a {
-	case Replay:
+	case dlq.Replay:
 		return by + " asked for a replay"
-	case Discard:
+	case dlq.Discard:
 		return by + " discarded it"
-	case Authorize:
+	case dlq.Authorize:
 		return by + " authorized its replay"
-	case Withdraw:
+	case dlq.Withdraw:
 		return by + " withdrew its replay"
-	case Note:
+	case dlq.Note:
 		return by + " noted something"
-	case actionUncover:
+	case dlq.ActionUncover:
 		return by + " uncovered its payload"
-	case Delivered:
+	case dlq.Delivered:
 		return "a replay delivered it"
-	case Failed:
+	case dlq.Failed:
 		return "a replay failed"
-	case Exhausted:
+	case dlq.Exhausted:
 		return "the last automatic replay failed: it went to review"
-	case actionShelve:
+	case dlq.ActionShelve:
 		return by + " took it off its replays"
 	}
 	return by + ": " + string(a)

@@ -1,0 +1,56 @@
+package admin
+
+import (
+	"context"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/trace"
+)
+
+// Letters are the dead letters, and what is decided about each; *dlq.Queue has them.
+type Letters interface {
+	Item(ctx context.Context, id string) (*dlq.Item, error)
+	List(ctx context.Context, f dlq.Filter, p dlq.Page) (dlq.Paged[*dlq.Item], error)
+	Named(ctx context.Context, ids []string) ([]*dlq.Item, error)
+	Matching(ctx context.Context, f dlq.Filter) (n int64, more bool, err error)
+	Groups(ctx context.Context, f dlq.Filter, p dlq.Page) (dlq.Paged[dlq.GroupCount], error)
+	Count(ctx context.Context) (*dlq.Counts, error)
+	Older(ctx context.Context, item *dlq.Item) ([]*dlq.Item, error)
+	Order(ctx context.Context, item *dlq.Item) (*dlq.OrderNote, error)
+	Decide(ctx context.Context, id string, d dlq.Decide) (*dlq.Decided, error)
+	Uncover(ctx context.Context, id string, a dlq.Actor, reason string) (*dlq.Uncovered, error)
+}
+
+// Replays are the bulk replays; *dlq.Queue has them.
+type Replays interface {
+	Select(ctx context.Context, f dlq.Filter, ids ...string) (*dlq.Selection, error)
+	StartBulk(ctx context.Context, r dlq.BulkRequest) (*dlq.Bulk, error)
+	Bulk(ctx context.Context, id string) (*dlq.Bulk, error)
+	Bulks(ctx context.Context, p dlq.Page) (dlq.Paged[*dlq.Bulk], error)
+	CancelBulk(ctx context.Context, id string, a dlq.Actor, reason string) (*dlq.Bulk, error)
+}
+
+// Freezes are the aggregates whose records are held; *dlq.Queue has them.
+type Freezes interface {
+	Freezes(ctx context.Context, p dlq.Page) (dlq.Paged[*dlq.Freeze], error)
+	Freeze(ctx context.Context, aggregateID string) (*dlq.Freeze, error)
+	Held(ctx context.Context, aggregateID string) ([]dlq.Held, error)
+	Overtaken(ctx context.Context, aggregateID string) ([]*dlq.Item, error)
+	Release(ctx context.Context, aggregateID string, d dlq.Release) (*dlq.Released, error)
+}
+
+// Lanes pauses lanes and resumes them; *dlq.Queue does.
+type Lanes interface {
+	LaneControls(ctx context.Context) (map[contracts.Lane]dlq.LaneControl, error)
+	SetLane(ctx context.Context, lane contracts.Lane, paused bool, a dlq.Actor, reason string) (*dlq.LaneControl, error)
+}
+
+// History is what was done, and by whom, and the way of records: of the first
+// *dlq.Queue tells, of the other *trace.Finder.
+type History interface {
+	Trace(ctx context.Context, traceID string) (*trace.Timeline, error)
+	Records(ctx context.Context, f trace.RecordFilter) (*trace.FoundRecords, error)
+	Audit(ctx context.Context, f dlq.AuditFilter, p dlq.Page) (dlq.Paged[*dlq.Entry], error)
+	Record(ctx context.Context, e *dlq.Entry) error
+}
