@@ -79,11 +79,11 @@ test-emulators: ## run the conformance and end-to-end tests on Google's emulator
 
 .PHONY: bulk
 bulk: ## replay 1,000 dead letters while the service is killed; BULK=5000 for more
-	OUTBOX_RELAY_BULK=$(BULK) go test -count=1 -timeout 30m -run 'BulkSurvivesItsRunner|BulkReplaySurvivesKills' $(TEST_ARGS) ./dlq ./cmd/outbox-relay
+	OUTBOX_RELAY_BULK=$(BULK) go test -count=1 -timeout 30m -run 'BulkSurvivesItsRunner|BulkReplaySurvivesKills' $(TEST_ARGS) ./dlq/bulk ./cmd/outbox-relay
 
 .PHONY: bill
 bill: ## hold the relay's bill to its bounds, with a backlog of 5,000; BACKLOG=20000 for more
-	OUTBOX_RELAY_BACKLOG=$(BACKLOG) go test -count=1 -v -timeout 30m -run '^TestBill' $(TEST_ARGS) ./relay ./dlq | grep -E 'billed|^(---|ok|FAIL|panic)'
+	OUTBOX_RELAY_BACKLOG=$(BACKLOG) go test -count=1 -v -timeout 30m -run '^TestBill' $(TEST_ARGS) ./relay ./dlq/replayer | grep -E 'billed|^(---|ok|FAIL|panic)'
 
 .PHONY: delivered-once
 delivered-once: ## deliver 20,000 records, of which none may go twice; CLOUD=embedded|google, RECORDS=2000

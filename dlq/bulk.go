@@ -1,6 +1,12 @@
 package dlq
 
-import "time"
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+)
 
 // BulkState is where a bulk replay stands.
 type BulkState string
@@ -50,23 +56,6 @@ type Bulk struct {
 // MaxFailedIDs is how many of its failed dead letters a bulk replay names.
 const MaxFailedIDs = 50
 
-// Selection is what a bulk replay takes, in the order in which it does.
-type Selection struct {
-	Items []*Item // without record
-	// Refused counts the matches that it does not take, by the reason in words:
-	// closed ones, SECURITY_BLOCK, ...
-	Refused map[string]int
-	// Pin stands for exactly these items as they are. A request that carries it is
-	// refused when the same selection finds anything else; see BulkRequest.
-	Pin string
-}
-
-// MaxSelection is the number of items that one bulk replay takes at most.
-const MaxSelection = 10_000
-
-// MaxPicked is the number of dead letters that can be told one by one.
-const MaxPicked = 200
-
 // MaxBulkRate is the fastest that a bulk replay may ask for, in items a second.
 const MaxBulkRate = 1000
 
@@ -79,4 +68,106 @@ type BulkRequest struct {
 	RatePerSecond float64  // 0: the catalog's replay rate; at most MaxBulkRate
 	Actor         Actor
 	Reason        string // may be left out
+}
+
+// Names of a bulk replay's fields in Firestore.
+const (
+	bulkState       = "state"
+	bulkPhase       = "phase"
+	bulkFilter      = "filter"
+	bulkRateField   = "ratePerSecond"
+	bulkBy          = "by"
+	bulkRole        = "role"
+	bulkReason      = "reason"
+	bulkCreatedAt   = "createdAt"
+	bulkEndedAt     = "endedAt"
+	bulkEndReason   = "endReason"
+	bulkCancelledBy = "cancelledBy"
+	bulkCancel      = "cancel" // ID of the decision that cancelled it
+	bulkTotal       = "total"
+	bulkDelivered   = "delivered"
+	bulkFailed      = "failed"
+	bulkSkipped     = "skipped"
+	bulkReplaying   = "replaying"
+	bulkWaiting     = "waiting"
+	// bulkSettled is false until nothing that it asked for is under way any more:
+	// one that was cancelled is followed until then.
+	bulkSettled   = "settled"
+	bulkPicked    = "picked"
+	bulkFailedIDs = "failedIds"
+	bulkPinned    = "pinned" // names where its pinned items stand; left out: its own ID
+	bulkOrder     = "order"  // of one with a key: hash of what was ordered
+)
+
+// created renders a new bulk replay as its document.
+func (b *Bulk) created() (map[string]any, error) {
+	filter, err := filterFields(b.Filter)
+	if err != nil {
+		return nil, err
+	}
+	f := b.progress()
+	maps.Copy(f, map[string]any{
+		bulkState: string(b.State), bulkFilter: filter, bulkRateField: b.RatePerSecond, bulkBy: b.By.Name, bulkRole: b.By.Role.String(),
+		bulkReason: b.Reason, bulkCreatedAt: ServerTime{}, bulkTotal: b.Total, bulkSettled: false, bulkPicked: b.Picked,
+		bulkPinned: b.Pinned, bulkOrder: b.Order,
+	})
+	return f, nil
+}
+
+// progress renders the fields that change while it runs.
+func (b *Bulk) progress() map[string]any {
+	return map[string]any{
+		bulkPhase: b.Phase, bulkDelivered: b.Delivered, bulkFailed: b.Failed, bulkSkipped: b.Skipped,
+		bulkReplaying: b.Replaying, bulkWaiting: b.Waiting, bulkFailedIDs: append([]string{}, b.FailedIDs...),
+	}
+}
+
+// decodeBulk reads a bulk replay's document.
+func decodeBulk(d Doc) *Bulk {
+	f := reading(d.Fields)
+	role, _ := ParseRole(f.text(bulkRole))
+	count := func(name string) int { return int(f.integer(name)) }
+	b := &Bulk{
+		ID: d.ID, State: BulkState(f.text(bulkState)), Phase: f.text(bulkPhase), Filter: decodeFilter(f.object(bulkFilter)),
+		By: Actor{Name: f.text(bulkBy), Role: role}, Reason: f.text(bulkReason), CreatedAt: f.time(bulkCreatedAt),
+		EndedAt: f.time(bulkEndedAt), EndReason: f.text(bulkEndReason), CancelledBy: f.text(bulkCancelledBy),
+		Total: count(bulkTotal), Delivered: count(bulkDelivered), Failed: count(bulkFailed), Skipped: count(bulkSkipped),
+		Replaying: count(bulkReplaying), Waiting: count(bulkWaiting), FailedIDs: f.texts(bulkFailedIDs), UpdateTime: d.UpdateTime,
+		Picked: f.flag(bulkPicked), Pinned: cmp.Or(f.text(bulkPinned), d.ID), Order: f.text(bulkOrder),
+	}
+	switch v := d.Fields[bulkRateField].(type) {
+	case float64:
+		b.RatePerSecond = v
+	case int64:
+		b.RatePerSecond = float64(v)
+	}
+	return b
+}
+
+func decodeBulks(docs []Doc) []*Bulk {
+	bulks := make([]*Bulk, len(docs))
+	for n, d := range docs {
+		bulks[n] = decodeBulk(d)
+	}
+	return bulks
+}
+
+// filterFields renders a filter as a map with the names of its JSON.
+func filterFields(f Filter) (map[string]any, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode filter: %w", err)
+	}
+	out := make(map[string]any)
+	err = json.Unmarshal(data, &out)
+	return out, err
+}
+
+// decodeFilter is lenient: the filter of a bulk replay is shown, not used.
+func decodeFilter(m map[string]any) (f Filter) {
+	data, err := json.Marshal(m)
+	if err == nil {
+		_ = json.Unmarshal(data, &f) // what it cannot read stays zero
+	}
+	return f
 }

@@ -41,14 +41,14 @@ const maxReplaying = 200
 // letters wait, one more for each thousand of them, and one for each replay
 // under way.
 func (q *Queue) Count(ctx context.Context) (*Counts, error) {
-	states := openStates()
+	states := OpenStates()
 	counted := make([]StateCount, len(states))
 	var replaying []Doc
 	out := &Counts{At: q.now()}
 	g, ctx := errgroup.WithContext(ctx)
 	for n, s := range states {
 		g.Go(func() (err error) {
-			counted[n], err = q.countState(ctx, s.state)
+			counted[n], err = q.countState(ctx, s.State)
 			return err
 		})
 	}
@@ -69,7 +69,7 @@ func (q *Queue) Count(ctx context.Context) (*Counts, error) {
 	for _, tier := range contracts.Tiers() {
 		t := TierCount{Tier: tier}
 		for n, s := range states {
-			if s.tier == tier {
+			if s.Tier == tier {
 				t.add(counted[n])
 			}
 		}
@@ -91,9 +91,27 @@ func (t *TierCount) add(s StateCount) {
 	}
 }
 
+// Waiting counts the dead letters of one state in which they wait. It always costs
+// two reads, and one more for each thousand of them.
+func (q *Queue) Waiting(ctx context.Context, state contracts.DeadState) (StateCount, error) {
+	out := StateCount{State: state}
+	query := inState(state)
+	var err error
+	if out.Open, err = q.store.Count(ctx, query); err != nil {
+		return out, err
+	}
+	query.OrderBy = oldestDead
+	out.Oldest, err = q.firstOf(ctx, query)
+	return out, err
+}
+
+func inState(state contracts.DeadState) Query {
+	return Query{Collection: contracts.CollectionDeadLetters, Where: []Where{{contracts.DeadFieldState, "==", string(state)}}}
+}
+
 func (q *Queue) countState(ctx context.Context, state contracts.DeadState) (StateCount, error) {
 	out := StateCount{State: state}
-	query := Query{Collection: contracts.CollectionDeadLetters, Where: []Where{{contracts.DeadFieldState, "==", string(state)}}}
+	query := inState(state)
 	var err error
 	if out.Open, err = q.store.Count(ctx, query); err != nil || out.Open == 0 {
 		return out, err

@@ -179,3 +179,19 @@ func NextLate(began, p Place, a Action) (row Transition, ok bool) {
 func Open(s contracts.DeadState) bool {
 	return s != contracts.DeadReplayed && s != contracts.DeadDiscarded
 }
+
+// OpenState is a state in which dead letters wait for somebody, and its tier.
+type OpenState struct {
+	Tier  contracts.Tier
+	State contracts.DeadState
+}
+
+// OpenStates lists the states in which dead letters wait, the mildest tier first.
+func OpenStates() []OpenState {
+	return []OpenState{
+		{contracts.SafeAuto, contracts.DeadScheduled},
+		{contracts.ReviewRequired, contracts.DeadAwaitingReview},
+		{contracts.SecurityBlock, contracts.DeadBlocked},
+		{contracts.SecurityBlock, contracts.DeadAuthorized},
+	}
+}

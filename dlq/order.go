@@ -32,6 +32,16 @@ func (q *Queue) Older(ctx context.Context, item *Item) ([]*Item, error) {
 	return q.older(ctx, item, maxOlder)
 }
 
+// Before returns the first of the dead letters that Older tells of, for who asks
+// whether there is any; nil: there is none.
+func (q *Queue) Before(ctx context.Context, item *Item) (*Item, error) {
+	older, err := q.older(ctx, item, 1)
+	if err != nil || len(older) == 0 {
+		return nil, err
+	}
+	return older[0], nil
+}
+
 func (q *Queue) older(ctx context.Context, item *Item, limit int) ([]*Item, error) {
 	if item.AggregateID == "" {
 		return nil, nil

@@ -68,6 +68,28 @@ func noDeadLetter(id string) *Refusal {
 	return &Refusal{Kind: NotFound, Detail: fmt.Sprintf("there is no dead letter %q", id), Hint: "list the dead letters to find its ID"}
 }
 
+// Now is the time by which the queue judges what is due.
+func (q *Queue) Now() time.Time { return q.now() }
+
+// Catalog is the queue's catalog. Nobody changes it.
+func (q *Queue) Catalog() *contracts.Catalog { return q.catalog }
+
+// pageByID reads a page of a query that is ordered by the ID: what stands behind
+// after, or the first where that is empty. next is where the next page begins; "":
+// there is none.
+func (q *Queue) pageByID(ctx context.Context, query Query, after string) (docs []Doc, next string, err error) {
+	if after != "" {
+		query.StartAfter = []any{after}
+	}
+	if docs, err = q.store.Query(ctx, query); err != nil {
+		return nil, "", err
+	}
+	if len(docs) == query.Limit {
+		next = docs[len(docs)-1].ID
+	}
+	return docs, next, nil
+}
+
 // get reads one document. An ID that no document can have names none.
 func (q *Queue) get(ctx context.Context, collection, id string) (Doc, error) {
 	if !possibleID(id) {

@@ -1,5 +1,7 @@
 package dlq
 
+import "errors"
+
 // Refusal is why a request about the dead-letter queue was not carried out. It
 // is an answer, not a failure: asking again changes nothing until something
 // else does.
@@ -26,3 +28,9 @@ const (
 )
 
 func (r *Refusal) Error() string { return r.Detail }
+
+// AsRefusal returns the Refusal in err, or nil.
+func AsRefusal(err error) *Refusal {
+	r, _ := errors.AsType[*Refusal](err)
+	return r
+}

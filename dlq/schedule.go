@@ -20,8 +20,8 @@ type DueAfter struct {
 	ID string // "": after all of that time
 }
 
-// dueAt is the item's place.
-func dueAt(i *Item) DueAfter { return DueAfter{i.NextReplayAt, i.ID} }
+// DueAt is the item's place.
+func DueAt(i *Item) DueAfter { return DueAfter{i.NextReplayAt, i.ID} }
 
 // Before reports whether it stands before other.
 func (a DueAfter) Before(other DueAfter) bool {

@@ -2,6 +2,7 @@ package dlq
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -110,4 +111,10 @@ type CommitError interface {
 	Refused() bool
 	// Code is the bounded reason.
 	Code() string
+}
+
+// IsRefused reports whether the server judged a commit and refused it.
+func IsRefused(err error) bool {
+	failed, ok := errors.AsType[CommitError](err)
+	return ok && failed.Refused()
 }

@@ -13,7 +13,7 @@
 // each state in which a document may stand, whoever left it so, one that runs
 // comes back to it by itself: without a restart, without a bell, without a
 // listener. The tests put a document into its state from outside, beside one
-// that runs already. "Poll" is dlq.SiblingConfig.Poll, "sweep"
+// that runs already. "Poll" is sibling.Config.Poll, "sweep"
 // Tuning.SweepInterval; what is written by "the queue's owner" is done by the
 // instance that has the lease of share "queue", which a crash passes on after a
 // term. What waits for a person is shown by the admin API, the console and the
@@ -74,15 +74,15 @@
 // A dead letter, in dead-letter-queue:
 //
 //	scheduled, and due                     the replayer of its outbox's owner, at each poll
-//	                                       dlq.TestLookWithoutBeingTold
+//	                                       dlq/replayer.TestLookWithoutBeingTold
 //	scheduled, behind an older one         the replayer, half a minute later at most
-//	                                       dlq.TestYoungerWaitsForOlder
+//	                                       dlq/replayer.TestYoungerWaitsForOlder
 //	scheduled, awaiting_review or          the sibling of its tier at its outbox's owner, at each poll
 //	authorized, a replay asked for         dlq.TestRequestLeftBehindIsCarriedOutInEveryTier
 //	the same, the replay under way         as before: once more, to the targets still missing
 //	                                       relay.TestReplayLeftUnderWayIsCarriedOut
 //	the same, its target out               as before, after a pause of PauseMax at most
-//	                                       dlq.TestOutageOfATargetCountsNothing
+//	                                       dlq/replayer.TestOutageOfATargetCountsNothing
 //	awaiting_review, blocked, authorized   a person: replay, authorize, discard
 //	                                       dlq/firestore.TestModel
 //	its outbox not in the catalog          a person: discard
@@ -93,22 +93,22 @@
 // A bulk replay, in bulk-replays, and its pinned items:
 //
 //	pinned items, and no bulk replay       nobody: nothing refers to them, and who asked was told that it failed
-//	                                       dlq.TestSameKeyIsAnsweredWithTheFasterOne
+//	                                       dlq/bulk.TestSameKeyIsAnsweredWithTheFasterOne
 //	running, half done                     the queue's owner, at each poll
 //	                                       dlq.TestBulkLeftHalfDoneGoesOn
 //	cancelled or stopped, not settled      as before: follows what was asked for, and asks for nothing more
 //	                                       dlq.TestCancelledBulkLeftHalfDoneIsFollowed
 //	running, its pinned items lost         as before: stopped
-//	                                       dlq.TestBulkWithoutItsPinsStops
+//	                                       dlq/bulk.TestBulkWithoutItsPinsStops
 //	done                                   nobody needs to
-//	                                       dlq.TestBulkReplaysWhatWasPinned
+//	                                       dlq/bulk.TestBulkReplaysWhatWasPinned
 //
 // Others:
 //
 //	an alert that is not published         the queue's owner, at each poll
 //	                                       dlq.TestAlertLeftUnpublishedIsPublished
 //	an alert published and not marked      as before: published again
-//	                                       dlq.TestAlertSurvivesACrashBeforeItIsMarked
+//	                                       dlq/freezer.TestAlertSurvivesACrashBeforeItIsMarked
 //	a lane paused                          a person: resume; each instance's watch and poll
 //	                                       relay.TestPauseStopsALaneOnEveryInstance
 //	a lease, its owner gone                whoever the plan says, at the end of the owner's term

@@ -6,9 +6,7 @@ import (
 	"outboxrelay/dlq"
 )
 
-var _ dlq.Reachability = (*Relay)(nil)
-
-// Reachable implements dlq.Reachability: false while all targets that the item
+// Reachable implements replayer.Reachability: false while all targets that the item
 // is pending for are out. What cannot be told without its record is left to the
 // round.
 func (r *Relay) Reachable(item *dlq.Item) bool {

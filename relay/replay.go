@@ -16,8 +16,6 @@ import (
 	"outboxrelay/lanes"
 )
 
-var _ dlq.Lanes = (*Relay)(nil)
-
 // errStopping ends the replays that a stop finds queued.
 var errStopping = errors.New("the relay is stopping")
 
@@ -30,7 +28,7 @@ const (
 // errElsewhere ends the replays of outboxes that another instance relays.
 var errElsewhere = errors.New("another instance relays its outbox")
 
-// Owned implements dlq.Lanes.
+// Owned implements replayer.Lanes.
 func (r *Relay) Owned() []string {
 	var names []string
 	for _, o := range r.shares.list() {
@@ -41,7 +39,7 @@ func (r *Relay) Owned() []string {
 	return names
 }
 
-// Owns implements dlq.Lanes.
+// Owns implements replayer.Lanes.
 func (r *Relay) Owns(item *dlq.Item) bool {
 	share, ok := r.shareOf(item)
 	return ok && r.shares.of(share) != nil && r.owners.Owns(share.String())
@@ -57,7 +55,7 @@ func (r *Relay) shareOf(item *dlq.Item) (contracts.Share, bool) {
 	return share, true
 }
 
-// Replay implements dlq.Lanes. An item is in one replay at a time. When ctx
+// Replay implements replayer.Lanes. An item is in one replay at a time. When ctx
 // ends, a replay that is queued is given up with an error; one in delivery
 // comes to its end first.
 func (r *Relay) Replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {

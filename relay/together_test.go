@@ -9,6 +9,9 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/dlqtest"
+	"outboxrelay/dlq/replayer"
+	"outboxrelay/dlq/sibling"
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
 )
@@ -16,6 +19,12 @@ import (
 var (
 	guard  = dlq.Actor{Name: "guard@example.com", Role: dlq.Security}
 	guard2 = dlq.Actor{Name: "guard-2@example.com", Role: dlq.Security}
+)
+
+// The relay is where the siblings' replays go.
+var (
+	_ replayer.Lanes        = (*relay.Relay)(nil)
+	_ replayer.Reachability = (*relay.Relay)(nil)
 )
 
 // withSiblings has the relay run the queue's own siblings.
@@ -31,19 +40,19 @@ func (f *fixture) withSiblings() {
 		defer cancel()
 		alerts.Close(ctx)
 	})
-	cfg := dlq.SiblingConfig{Log: f.log, PauseMin: 20 * time.Millisecond, PauseMax: 100 * time.Millisecond, RetryMin: 20 * time.Millisecond}
+	cfg := dlqtest.Config{Config: sibling.Config{Log: f.log, RetryMin: 20 * time.Millisecond}, PauseMin: 20 * time.Millisecond, PauseMax: 100 * time.Millisecond}
 	f.join = func(r *relay.Relay, queue *dlq.Queue) {
 		cfg := cfg
 		cfg.Leads = r.Leads
-		replayer, err := dlq.NewReplayer(queue, r, cfg)
+		replayer, err := dlqtest.Replayer(queue, r, cfg)
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		review, err := dlq.NewReview(queue, r, cfg)
+		review, err := dlqtest.Review(queue, r, cfg)
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		freezer, err := dlq.NewFreezer(queue, r, alerts, cfg)
+		freezer, err := dlqtest.Freezer(queue, r, alerts, cfg)
 		if err != nil {
 			f.t.Fatal(err)
 		}

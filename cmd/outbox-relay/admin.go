@@ -7,6 +7,7 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 	"outboxrelay/dlq/console"
+	"outboxrelay/dlq/follower"
 	"outboxrelay/dlq/trace"
 	"outboxrelay/relay"
 )
@@ -23,7 +24,7 @@ func (s *service) openAPI(queue *dlq.Queue, traces *trace.Finder, cfg serviceCon
 		return err
 	}
 	s.console, err = console.New(console.Config{
-		API: s.api, Authenticator: cfg.who, Mode: cfg.mode, Catalog: cfg.catalog, Changes: queue, Status: status,
+		API: s.api, Authenticator: cfg.who, Mode: cfg.mode, Catalog: cfg.catalog, Changes: follower.New(queue, s.log.Named("dlq")), Status: status,
 		Log: s.log.Named("console"),
 	})
 	if err != nil {

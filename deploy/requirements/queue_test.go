@@ -9,6 +9,8 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/dlqtest"
+	"outboxrelay/dlq/replayer"
 	"outboxrelay/dlq/trace"
 )
 
@@ -151,7 +153,7 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue, catalog *contract
 }
 
 // noLanes is a relay that owns nothing.
-type noLanes struct{ dlq.Lanes }
+type noLanes struct{ replayer.Lanes }
 
 func (noLanes) Owned() []string { return nil }
 
@@ -163,11 +165,11 @@ func (noAlerts) Publish(context.Context, []byte, map[string]string) error { retu
 // collections was looked through.
 func runSiblings(t *testing.T, queue *dlq.Queue, asked *recorder) {
 	t.Helper()
-	freezer, err := dlq.NewFreezer(queue, noLanes{}, noAlerts{}, dlq.SiblingConfig{})
+	freezer, err := dlqtest.Freezer(queue, noLanes{}, noAlerts{}, dlqtest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	review, err := dlq.NewReview(queue, noLanes{}, dlq.SiblingConfig{})
+	review, err := dlqtest.Review(queue, noLanes{}, dlqtest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/bulk"
 )
 
 // BulkOrder asks for a bulk replay, of what a filter selects or of single dead
@@ -225,7 +226,7 @@ func bulkOf(b *dlq.Bulk) Bulk {
 }
 
 func selectionOf(s *dlq.Selection, rate float64) Selection {
-	p := dlq.PlanBulk(len(s.Items), rate)
+	p := bulk.PlanOf(len(s.Items), rate)
 	out := Selection{
 		DryRun: true, Total: len(s.Items), Items: convert(s.Items, selectedOf), Refused: s.Refused, Pin: s.Pin,
 		Plan: Plan{p.Canary, p.CanaryMayFail, p.First, int(p.Step.Seconds()), p.Full, p.MaxFailed, p.Latest, int(p.Takes.Seconds())},
@@ -233,7 +234,7 @@ func selectionOf(s *dlq.Selection, rate float64) Selection {
 	if out.Refused == nil {
 		out.Refused = map[string]int{}
 	}
-	first := s.Canary()
+	first := bulk.Canary(s)
 	for n := range out.Items {
 		out.Items[n].Canary = first[out.Items[n].ID]
 	}

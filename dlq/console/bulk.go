@@ -8,6 +8,7 @@ import (
 
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
+	"outboxrelay/dlq/bulk"
 )
 
 // bulkContent is one bulk replay.
@@ -62,7 +63,7 @@ func cancelBulk(ctx context.Context, v *visit) (string, error) {
 func (v bulkView) sentence() string {
 	switch v.State {
 	case dlq.BulkRunning:
-		plan := dlq.PlanBulk(v.Total, v.RatePerSecond)
+		plan := bulk.PlanOf(v.Total, v.RatePerSecond)
 		if v.Phase == dlq.PhaseCanary {
 			return fmt.Sprintf("The first %d are on their way. If more than %d of them fails, it stops and the rest stays as it is.", plan.Canary, plan.CanaryMayFail)
 		}

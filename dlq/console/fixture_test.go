@@ -29,6 +29,8 @@ import (
 	"outboxrelay/dlq/console/consoletest"
 	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/follower"
+	"outboxrelay/dlq/sibling"
 	"outboxrelay/dlq/trace"
 )
 
@@ -134,16 +136,16 @@ func (f *fixture) restart() {
 // begin starts the siblings, the API and the console.
 func (f *fixture) begin() {
 	f.t.Helper()
-	config := dlq.SiblingConfig{
-		Log: f.log(), Metrics: dlq.NewMetrics(nil), Poll: 200 * time.Millisecond, PauseMin: 50 * time.Millisecond, PauseMax: 200 * time.Millisecond,
-		RetryMin: 10 * time.Millisecond, RetryMax: 100 * time.Millisecond, GaugeEvery: time.Second,
-		Bulk: dlq.BulkPace{RampStep: 200 * time.Millisecond, Ask: 20 * time.Millisecond, Follow: 50 * time.Millisecond, Save: 100 * time.Millisecond},
+	config := dlqtest.Config{
+		Config:   sibling.Config{Log: f.log(), Poll: 200 * time.Millisecond, RetryMin: 10 * time.Millisecond, RetryMax: 100 * time.Millisecond},
+		PauseMin: 50 * time.Millisecond, PauseMax: 200 * time.Millisecond, GaugeEvery: time.Second,
+		RampStep: 200 * time.Millisecond, Ask: 20 * time.Millisecond, Follow: 50 * time.Millisecond, Save: 100 * time.Millisecond,
 	}
-	replayer, err := dlq.NewReplayer(f.queue, f.lanes, config)
+	replayer, err := dlqtest.Replayer(f.queue, f.lanes, config)
 	f.must(err)
-	review, err := dlq.NewReview(f.queue, f.lanes, config)
+	review, err := dlqtest.Review(f.queue, f.lanes, config)
 	f.must(err)
-	freezer, err := dlq.NewFreezer(f.queue, f.lanes, alerts{}, config)
+	freezer, err := dlqtest.Freezer(f.queue, f.lanes, alerts{}, config)
 	f.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	g, ctx := errgroup.WithContext(ctx)
@@ -151,7 +153,7 @@ func (f *fixture) begin() {
 		g.Go(func() error { return run(ctx) })
 	}
 	api := f.api(f.store, f.queue, func(c *admin.Config) { c.Log, c.RatePerSecond, c.Burst = f.log(), 1000, 1000 })
-	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: f.queue, Status: f.status, SampleEvery: 100 * time.Millisecond, Log: f.log()})
+	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: follower.New(f.queue, f.log()), Status: f.status, SampleEvery: 100 * time.Millisecond, Log: f.log()})
 	f.must(err)
 	f.console = c
 	mux := http.NewServeMux()

@@ -12,13 +12,14 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/follower"
 )
 
-// Changes tells of what changed in the queue; *dlq.Queue does.
+// Changes tells of what changed in the queue; *follower.Follower does.
 type Changes interface {
 	// Follow calls told until ctx ends. A zero Change is that anything may have
 	// changed.
-	Follow(ctx context.Context, told func([]dlq.Change)) error
+	Follow(ctx context.Context, told func([]follower.Change)) error
 }
 
 // Topics that a page can follow. Those of one thing are the topic of its kind,
@@ -191,10 +192,10 @@ func (l *live) close() {
 }
 
 // told hands changes to the streams that follow their topics.
-func (l *live) told(changes []dlq.Change) {
+func (l *live) told(changes []follower.Change) {
 	var topics []string
 	for _, c := range changes {
-		if c == (dlq.Change{}) {
+		if c == (follower.Change{}) {
 			l.tellAll([]string{anyTopic})
 			return
 		}

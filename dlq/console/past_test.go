@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"outboxrelay/dlq"
+	"outboxrelay/dlq/follower"
 )
 
 func TestPastKnowsWhatChangedSince(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAnyChangeIsEveryTopics(t *testing.T) {
 	l := newLive(nil, zap.NewNop())
 	since := l.position()
 	s := l.open([]string{"a", "b"}, since)
-	l.told([]dlq.Change{{}})
+	l.told([]follower.Change{{}})
 	if got := s.take(); len(got) != 2 {
 		t.Errorf("told of %v", got)
 	}

@@ -21,6 +21,7 @@ import (
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/dlq/console"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/follower"
 )
 
 // alone is the console over a queue at which nobody else works, so that all that
@@ -43,7 +44,7 @@ func alone(t testing.TB) *fixture {
 	f.must(err)
 	const unbounded = 1e6 // requests a second: a benchmark asks more often than a person
 	api := f.api(f.store, f.queue, func(c *admin.Config) { c.Log, c.RatePerSecond, c.Burst = f.log(), unbounded, unbounded })
-	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: f.queue, Log: f.log()})
+	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: follower.New(f.queue, f.log()), Log: f.log()})
 	f.must(err)
 	t.Cleanup(c.Close)
 	mux.Handle(console.Prefix+"/", c)

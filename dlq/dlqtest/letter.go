@@ -1,4 +1,3 @@
-// Package dlqtest makes dead letters as the relay makes them. Only tests import it.
 package dlqtest
 
 import (

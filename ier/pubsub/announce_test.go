@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"outboxrelay/contracts"
-	"outboxrelay/dlq"
+	"outboxrelay/dlq/freezer"
 )
 
-var _ dlq.Alerts = (*Publisher)(nil)
+var _ freezer.Alerts = (*Publisher)(nil)
 
 func (c *cloud) publisher(t *testing.T, topic string, s Settings) *Publisher {
 	t.Helper()

@@ -38,9 +38,9 @@ func NewSchedule(t relay.Tuning, leaseTerm time.Duration) Schedule {
 // bill fail when one of them changes there.
 const (
 	renewals   = 3                // in a lease term
-	queuePoll  = 15 * time.Second // dlq.SiblingConfig.Poll
-	queueQuiet = time.Minute      // dlq.SiblingConfig.Quiet
-	queueGauge = 30 * time.Second // dlq.SiblingConfig.GaugeEvery
+	queuePoll  = 15 * time.Second // sibling.Config.Poll
+	queueQuiet = time.Minute      // sibling.Config.Quiet
+	queueGauge = 30 * time.Second // review.Config.GaugeEvery
 	// outboxesInQuery is how many outboxes one query of the dead-letter queue names.
 	outboxesInQuery = 30
 	// openStates is the number of states in which dead letters wait.

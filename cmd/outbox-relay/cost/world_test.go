@@ -19,7 +19,9 @@ import (
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/requirements"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/dlqtest"
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/sibling"
 	"outboxrelay/ier"
 	"outboxrelay/relay"
 	relayfirestore "outboxrelay/relay/firestore"
@@ -102,16 +104,16 @@ func (w *world) start(instance string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	cfg := dlq.SiblingConfig{Leads: r.Leads}
-	replayer, err := dlq.NewReplayer(queue, r, cfg)
+	cfg := dlqtest.Config{Config: sibling.Config{Leads: r.Leads}}
+	replayer, err := dlqtest.Replayer(queue, r, cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	review, err := dlq.NewReview(queue, r, cfg)
+	review, err := dlqtest.Review(queue, r, cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	freezer, err := dlq.NewFreezer(queue, r, alerts{}, cfg)
+	freezer, err := dlqtest.Freezer(queue, r, alerts{}, cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func (g target) Deliver(_ context.Context, parcels []ier.Parcel) []error {
 // alerts acknowledges every alert.
 type alerts struct{}
 
-// Publish implements dlq.Alerts.
+// Publish implements freezer.Alerts.
 func (alerts) Publish(context.Context, []byte, map[string]string) error { return nil }
 
 // record is a sound record of an aggregate of its own, of a type that the route

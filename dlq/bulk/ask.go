@@ -1,0 +1,119 @@
+package bulk
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/sibling"
+)
+
+const (
+	// maxOutstanding bounds what a bulk replay asked for and that has not ended.
+	maxOutstanding = 100
+	// asksAtOnce is how many requests are made at the same time.
+	asksAtOnce = 16
+)
+
+// candidates returns at most limit pins to ask for next: in order, and of each
+// aggregate only the first that is not finished.
+func (r *run) candidates(limit int) []int {
+	var out []int
+	busy := make(map[string]bool)
+	for n, s := range r.states {
+		if len(out) >= limit {
+			break
+		}
+		line := r.pins[n].Line
+		if s.finished() || line != "" && busy[line] {
+			continue
+		}
+		if line != "" {
+			busy[line] = true
+		}
+		if s == pinWaiting && (r.bulk.Phase == dlq.PhaseRamp || r.first[n]) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// hungry reports whether there is something to ask for and room for it.
+func (r *run) hungry() bool { return r.outstanding() < maxOutstanding && len(r.candidates(1)) > 0 }
+
+func (r *run) outstanding() int {
+	n := 0
+	for _, s := range r.states {
+		if s == pinReplaying {
+			n++
+		}
+	}
+	return n
+}
+
+// ask asks for the next replays, as many as the phase and the rate allow, and
+// returns how many were asked for.
+func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
+	limit := maxOutstanding - r.outstanding()
+	if r.bulk.Phase == dlq.PhaseRamp {
+		if r.ramping.IsZero() {
+			r.ramping = now
+		}
+		limit = min(limit, r.allowance.save(now, rateAfter(r.bulk.RatePerSecond, now.Sub(r.ramping), r.cfg.RampStep)))
+	}
+	next := r.candidates(limit)
+	items, err := r.items(ctx, next)
+	if err != nil {
+		return 0, err
+	}
+	var mu sync.Mutex
+	asked := 0
+	var g errgroup.Group
+	g.SetLimit(asksAtOnce)
+	for _, n := range next {
+		g.Go(func() error {
+			return sibling.Guarded(func() error {
+				s, err := r.request(ctx, r.pins[n], items[n])
+				mu.Lock()
+				defer mu.Unlock()
+				if s != pinWaiting {
+					r.became(n, s)
+				}
+				if s == pinReplaying {
+					asked++
+				}
+				return err
+			})
+		})
+	}
+	err = g.Wait()
+	r.allowance.use(asked)
+	return asked, err
+}
+
+// request asks for the replay of one item, if it still is what was pinned.
+func (r *run) request(ctx context.Context, p dlq.Pin, i *dlq.Item) (pinState, error) {
+	if s := judge(p, i, r.bulk.ID); s != pinWaiting {
+		return s, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	_, err := r.queue.Decide(ctx, p.ID, dlq.Decide{
+		Action: dlq.Replay, Actor: r.bulk.By, Reason: mark(r.bulk.ID) + ": " + r.bulk.Reason, Seen: i.UpdateTime, Bulk: r.bulk.ID,
+	})
+	why := dlq.AsRefusal(err)
+	switch {
+	case err == nil:
+		return pinReplaying, nil
+	case why == nil: // what came of it, the item tells
+		return pinWaiting, err
+	case why.Kind == dlq.Changed:
+		return pinWaiting, nil // judged again next time
+	}
+	r.log.Info("bulk replay passes over a dead letter", zap.String("deadLetter", p.ID), zap.String("traceId", i.TraceID), zap.String("why", why.Detail))
+	return pinSkipped, nil
+}

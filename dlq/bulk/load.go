@@ -1,0 +1,99 @@
+package bulk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"outboxrelay/dlq"
+)
+
+// load reads the pinned items and judges by them how far the runs before came.
+func (r *run) load(ctx context.Context) error {
+	r.pins = nil
+	for after := ""; ; {
+		pins, next, err := r.page(ctx, after)
+		if err != nil {
+			return err
+		}
+		r.pins = append(r.pins, pins...)
+		if after = next; after == "" {
+			break
+		}
+	}
+	if len(r.pins) != r.bulk.Total {
+		return errLost
+	}
+	r.first = canaries(r.pins)
+	r.states = make([]pinState, len(r.pins))
+	all := make([]int, len(r.pins))
+	for n := range all {
+		all[n] = n
+	}
+	items, err := r.items(ctx, all)
+	if err != nil {
+		return err
+	}
+	r.recall(items)
+	r.count()
+	return nil
+}
+
+// recall judges all pins, and brings back how the latest of them ended.
+func (r *run) recall(items map[int]*dlq.Item) {
+	type ended struct {
+		at     time.Time
+		failed bool
+	}
+	var ends []ended
+	for n, p := range r.pins {
+		i := items[n]
+		r.states[n] = judge(p, i, r.bulk.ID)
+		if s := r.states[n]; s == pinDelivered || s == pinFailed {
+			e := ended{failed: s == pinFailed}
+			if i.LastReplay != nil {
+				e.at = i.LastReplay.At
+			}
+			ends = append(ends, e)
+		}
+	}
+	slices.SortStableFunc(ends, func(a, b ended) int { return a.at.Compare(b.at) })
+	r.latest = endings{}
+	for _, e := range ends {
+		r.latest.add(e.failed)
+	}
+}
+
+// itemsAtOnce is how many items one call reads.
+const itemsAtOnce = 120
+
+// items reads the items of pins; one that is gone is missing.
+func (r *run) items(ctx context.Context, pins []int) (map[int]*dlq.Item, error) {
+	out := make(map[int]*dlq.Item, len(pins))
+	for some := range slices.Chunk(pins, itemsAtOnce) {
+		ids := make([]string, len(some))
+		for k, n := range some {
+			ids[k] = r.pins[n].ID
+		}
+		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+		items, err := r.queue.Pinned(c, ids)
+		cancel()
+		if err != nil {
+			return nil, fmt.Errorf("read items: %w", err)
+		}
+		for k, n := range some {
+			if i := items[ids[k]]; i != nil {
+				out[n] = i
+			}
+		}
+	}
+	return out, nil
+}
+
+// page reads a page of the pinned items.
+func (r *run) page(ctx context.Context, after string) ([]dlq.Pin, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	return r.queue.Pins(ctx, r.bulk, after)
+}

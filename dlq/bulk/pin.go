@@ -1,0 +1,79 @@
+package bulk
+
+import (
+	"slices"
+	"strings"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// pinState is how far a bulk replay has got with an item.
+type pinState string
+
+const (
+	pinWaiting   pinState = "waiting"   // not asked for yet
+	pinReplaying pinState = "replaying" // asked for, not ended
+	pinDelivered pinState = "delivered"
+	pinFailed    pinState = "failed"
+	pinSkipped   pinState = "skipped" // passed over
+)
+
+// finished reports whether the bulk replay is through with the item.
+func (s pinState) finished() bool {
+	return s == pinDelivered || s == pinFailed || s == pinSkipped
+}
+
+// judge tells from the item alone, nil when it is gone, how far the bulk replay
+// has got with it. So a runner that restarts knows what the one before did.
+func judge(p dlq.Pin, i *dlq.Item, bulk string) pinState {
+	switch {
+	case i == nil || !i.DeadAt.Equal(p.DeadAt):
+		return pinSkipped
+	case i.Replaying != nil && i.Replaying.Bulk == bulk:
+		return pinReplaying
+	case i.LastReplay != nil && i.LastReplay.Bulk == bulk && i.LastReplay.Delivered:
+		return pinDelivered
+	case i.LastReplay != nil && i.LastReplay.Bulk == bulk, i.Replays > p.Replays && askedBy(i, bulk):
+		// The second: another replay followed, which nothing can after a delivery.
+		return pinFailed
+	case !dlq.Open(i.State) || i.Replays != p.Replays || i.Replaying != nil || i.Tier == contracts.SecurityBlock, askedBy(i, bulk):
+		// The last: what it asked for was withdrawn.
+		return pinSkipped
+	}
+	return pinWaiting
+}
+
+// mark begins the reason of each request of a bulk replay.
+func mark(bulk string) string { return "bulk replay " + bulk }
+
+// askedBy reports whether the bulk replay asked for a replay of the item, ever.
+func askedBy(i *dlq.Item, bulk string) bool {
+	return slices.ContainsFunc(i.Decisions, func(d dlq.Decision) bool {
+		return d.Action == dlq.Replay && strings.HasPrefix(d.Reason, mark(bulk))
+	})
+}
+
+// canarySize is how many items a bulk replay begins with.
+const canarySize = 5
+
+// canaries returns the indexes of the pins that go first: of as many different
+// aggregates as there are, and none before those of its own aggregate that
+// stand before it.
+func canaries(pins []dlq.Pin) map[int]bool {
+	out := make(map[int]bool)
+	for depth := 0; len(out) < min(canarySize, len(pins)); depth++ {
+		seen := make(map[string]int)
+		for n, p := range pins {
+			at := 0 // its place in its line
+			if p.Line != "" {
+				at = seen[p.Line]
+				seen[p.Line]++
+			}
+			if at == depth && len(out) < canarySize {
+				out[n] = true
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/dlq/sibling"
+
+	"outboxrelay/dlq"
+)
+
+// run is one bulk replay at work. It is used by one goroutine, wake apart.
+type run struct {
+	queue Queue
+	cfg   Config
+	log   *zap.Logger
+	wake  chan struct{}
+	// place takes a place among those that have something to ask for, or gives it
+	// back, and reports whether there is one.
+	place func(wants bool) bool
+
+	bulk    *dlq.Bulk // as it was last read or written
+	pins    []dlq.Pin
+	states  []pinState // of the pins
+	first   map[int]bool
+	latest  endings
+	settled bool
+
+	allowance allowance
+	ramping   time.Time // since when the ramp runs; zero: not yet
+	followAt  time.Time
+	followed  time.Duration // the last distance between two looks
+	saveAt    time.Time
+}
+
+func newRun(q Queue, cfg Config, b *dlq.Bulk) *run {
+	return &run{queue: q, cfg: cfg, log: cfg.Log.With(zap.String("bulk", b.ID)), wake: make(chan struct{}, 1), bulk: b, followed: cfg.Follow}
+}
+
+// gap is the least time between two rounds that bells ask for: many are one.
+const gap = 50 * time.Millisecond
+
+// errLost is why a bulk replay cannot go on: its pinned items are not there.
+var errLost = errors.New("its pinned items cannot be read")
+
+// work goes on until the bulk replay is through, this instance leads no more, or
+// ctx ends.
+func (r *run) work(ctx context.Context) error {
+	delay := sibling.NewPatience(r.cfg.RetryMin, r.cfg.RetryMax)
+	loaded := false
+	for ctx.Err() == nil && r.cfg.Leads() {
+		wait, err := r.step(ctx, &loaded)
+		switch {
+		case sibling.Panicked(err):
+			return err
+		case err == nil && r.settled:
+			r.log.Info("bulk replay is through", zap.String("state", string(r.bulk.State)), zap.Int("delivered", r.bulk.Delivered),
+				zap.Int("failed", r.bulk.Failed), zap.Int("skipped", r.bulk.Skipped), zap.Int("waiting", r.bulk.Waiting))
+			return nil
+		case err == nil:
+			delay.Reset()
+			if sibling.Heard(ctx, r.wake, wait) { // something ended, or somebody cancelled
+				sibling.Rest(ctx, gap) // many bells are one
+				r.followAt, r.saveAt = time.Time{}, time.Time{}
+			}
+		case ctx.Err() == nil:
+			r.log.Warn("run bulk replay", zap.Error(err))
+			sibling.Rest(ctx, delay.Next())
+		}
+	}
+	return nil
+}
+
+func (r *run) step(ctx context.Context, loaded *bool) (wait time.Duration, err error) {
+	if !*loaded {
+		switch err := r.load(ctx); {
+		case errors.Is(err, errLost):
+			r.bulk.Waiting, r.bulk.Replaying = r.bulk.Waiting+r.bulk.Replaying, 0 // which nobody can follow
+			return 0, r.save(ctx, &dlq.BulkEnd{State: dlq.BulkStopped, Reason: err.Error()})
+		case err != nil:
+			return 0, err
+		}
+		*loaded = true
+	}
+	return r.round(ctx)
+}
+
+// round follows what was asked for, saves how far it is, which also tells of a
+// cancellation, and only then asks for more. It returns how long to wait until
+// the next, unless something happens.
+func (r *run) round(ctx context.Context) (time.Duration, error) {
+	now := time.Now()
+	if err := r.follow(ctx, now); err != nil {
+		return 0, err
+	}
+	r.count()
+	end := r.verdict()
+	if end != nil || r.bulk.State != dlq.BulkRunning || !now.Before(r.saveAt) {
+		if err := r.save(ctx, end); err != nil {
+			return 0, err
+		}
+		r.saveAt = now.Add(r.cfg.Save)
+	}
+	wait := r.followed
+	if r.place(r.asksMore()) {
+		asked, err := r.ask(ctx, now)
+		if err != nil {
+			return 0, err
+		}
+		if asked > 0 {
+			r.followed, r.followAt = r.cfg.Follow, now.Add(r.cfg.Follow)
+		}
+		if r.hungry() {
+			wait = r.cfg.Ask
+		}
+	}
+	return min(wait, r.cfg.Save), nil
+}
+
+// asksMore reports whether there is something left to ask for, now or later.
+func (r *run) asksMore() bool { return r.bulk.State == dlq.BulkRunning && r.bulk.Waiting > 0 }
+
+// count counts the pins by their states, and sees whether the canary is over
+// and went well.
+func (r *run) count() {
+	n := make(map[pinState]int)
+	b := r.bulk
+	b.FailedIDs = nil
+	for k, s := range r.states {
+		n[s]++
+		if s == pinFailed && n[s] <= dlq.MaxFailedIDs {
+			b.FailedIDs = append(b.FailedIDs, r.pins[k].ID)
+		}
+	}
+	b.Delivered, b.Failed, b.Skipped, b.Replaying, b.Waiting = n[pinDelivered], n[pinFailed], n[pinSkipped], n[pinReplaying], n[pinWaiting]
+	b.Phase = dlq.PhaseCanary
+	if r.canaryOver() && r.canaryFailed() <= canaryMayFail {
+		b.Phase = dlq.PhaseRamp
+	}
+}
+
+func (r *run) canaryOver() bool {
+	for n := range r.first {
+		if !r.states[n].finished() {
+			return false
+		}
+	}
+	return true
+}
+
+// followLast is how many times less often a run that asks for nothing more looks,
+// while nothing ends.
+const followLast = 6
+
+// follow looks at what was asked for, as often as things end.
+func (r *run) follow(ctx context.Context, now time.Time) error {
+	if now.Before(r.followAt) {
+		return nil
+	}
+	var outstanding []int
+	for n, s := range r.states {
+		if s == pinReplaying {
+			outstanding = append(outstanding, n)
+		}
+	}
+	items, err := r.items(ctx, outstanding)
+	if err != nil {
+		return err
+	}
+	most := r.cfg.FollowMax
+	if !r.asksMore() { // there may be many of these, and the ends of replays wake it
+		most *= followLast
+	}
+	r.followed = min(2*r.followed, most)
+	for _, n := range outstanding {
+		if s := judge(r.pins[n], items[n], r.bulk.ID); s != pinReplaying {
+			r.became(n, s)
+			r.followed = r.cfg.Follow
+		}
+	}
+	r.followAt = now.Add(r.followed)
+	return nil
+}
+
+// became notes that a pin is in another state.
+func (r *run) became(n int, s pinState) {
+	r.states[n] = s
+	if s == pinDelivered || s == pinFailed {
+		r.latest.add(s == pinFailed)
+	}
+	if s.finished() {
+		r.cfg.Metrics.items.WithLabelValues(string(s)).Inc()
+	}
+}

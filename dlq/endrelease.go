@@ -1,0 +1,85 @@
+package dlq
+
+import (
+	"context"
+	"fmt"
+
+	"outboxrelay/contracts"
+)
+
+const (
+	// releasePage is how many freezes are looked at together.
+	releasePage = 100
+	// heldPage is how many held records go into one commit.
+	heldPage = 200
+)
+
+// decidedReleases finds the freezes whose release was decided.
+var decidedReleases = Query{
+	Collection: contracts.CollectionFrozen, Where: []Where{{FreezeFieldState, "==", string(Releasing)}},
+	OrderBy: []Order{{Field: FieldID}}, Limit: releasePage,
+}
+
+// Releases reads a page of the freezes whose release was decided and is not done,
+// in the order of their IDs: those behind after, or the first of all where that is
+// empty. next is where the next page begins; "": there is none.
+func (q *Queue) Releases(ctx context.Context, after string) (page []*Freeze, next string, err error) {
+	docs, next, err := q.pageByID(ctx, decidedReleases, after)
+	if err != nil {
+		return nil, "", fmt.Errorf("find releases: %w", err)
+	}
+	return decodeFreezes(docs), next, nil
+}
+
+// TurnBack turns a page of the records of one outbox that a freeze holds back to
+// pending, and returns how many; 0: none is left. The commit holds only for the
+// freeze as it was read, so that what a later death had held stays so: see IsRefused.
+func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze) (int, error) {
+	held := heldQuery(outbox, freeze.AggregateID)
+	held.Limit, held.Select = heldPage, []string{contracts.FieldStatus}
+	docs, err := q.store.Query(ctx, held)
+	if err != nil || len(docs) == 0 {
+		return 0, err
+	}
+	writes := make([]Write, 0, len(docs)+1)
+	for _, d := range docs {
+		writes = append(writes, Write{
+			Collection: outbox, ID: d.ID, Op: OpUpdate, IfUnchangedSince: d.UpdateTime,
+			Fields: map[string]any{contracts.FieldStatus: string(contracts.Pending)},
+		})
+	}
+	_, err = q.store.Commit(ctx, append(writes, freeze.Fence()))
+	return len(docs), err
+}
+
+// EndRelease deletes the freeze as it was read, with the audit entry of the
+// release's end, which tells how many records were turned back. It reports false
+// when the aggregate was frozen again.
+func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze, records int) (done bool, err error) {
+	entry := &Entry{
+		ID: "released-" + freeze.Release, Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
+		From: string(Releasing), Reason: fmt.Sprintf("decided by %s; %d held records turned back", orNobody(freeze.ReleasedBy), records),
+		Outbox: freeze.Outbox, EventID: freeze.EventID, EventType: freeze.EventType, TraceID: freeze.TraceID, AggregateID: freeze.AggregateID,
+	}
+	again := false
+	_, err = q.commit(ctx, func(ctx context.Context) ([]Write, error) {
+		doc, err := q.get(ctx, contracts.CollectionFrozen, FreezeID(freeze.AggregateID))
+		if err != nil || !doc.Exists() { // gone: by a commit whose answer was lost, or by another instance
+			return nil, err
+		}
+		if again = !doc.UpdateTime.Equal(freeze.UpdateTime); again {
+			return nil, nil
+		}
+		return []Write{
+			{Collection: contracts.CollectionFrozen, ID: doc.ID, Op: OpDelete, IfUnchangedSince: doc.UpdateTime},
+			entry.Write(),
+		}, nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("end freeze: %w", err)
+	}
+	if !again {
+		q.Ring(BellFreezes)
+	}
+	return !again, nil
+}

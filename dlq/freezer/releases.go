@@ -1,0 +1,151 @@
+package freezer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/sibling"
+)
+
+// releaser finishes releases: it turns the held records of an aggregate back to
+// pending, in every outbox, and then deletes its freeze. Each step may be
+// repeated, so a release goes on where a crash left it.
+type releaser struct {
+	queue Releases
+	cfg   Config
+	bell  <-chan struct{}
+	wake  chan struct{} // the bell, or a listener that heard of a release on another instance
+}
+
+func newReleaser(q Queue, cfg Config) *releaser {
+	return &releaser{queue: q, cfg: cfg, bell: q.Hear(dlq.BellFreezes), wake: make(chan struct{}, 1)}
+}
+
+// maxHeldRefusals bounds the refused commits in a row before a release is
+// left for the next round.
+const maxHeldRefusals = 10
+
+func (r *releaser) run(ctx context.Context) error {
+	return sibling.Rounds(ctx, r.wake, r.cfg.Config, "release frozen aggregates", r.releaseAll)
+}
+
+// listen wakes run, until ctx ends.
+func (r *releaser) listen(ctx context.Context) error {
+	return sibling.WakeOnBoth(ctx, r.cfg.Config, contracts.CollectionFrozen, r.queue.WatchReleases, r.bell, r.wake)
+}
+
+// releaseAll finishes every release that was decided. One that cannot be
+// finished does not hold up the others.
+func (r *releaser) releaseAll(ctx context.Context) error {
+	if !r.cfg.Leads() {
+		return nil
+	}
+	var failed error
+	for after := ""; ; {
+		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+		page, next, err := r.queue.Releases(c, after)
+		cancel()
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		for _, freeze := range page {
+			if err := r.release(ctx, freeze); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				r.cfg.Metrics.releases.WithLabelValues(outcomeFailed).Inc()
+				failed = errors.Join(failed, fmt.Errorf("release aggregate %q: %w", freeze.AggregateID, err))
+			}
+		}
+		if after = next; after == "" {
+			return failed
+		}
+	}
+}
+
+// release turns back what is held, then ends the freeze. No record can become
+// held meanwhile: a hold is committed with the freeze as it was before the
+// release, so it fails. So an outbox that was seen empty stays so, unless the
+// aggregate is frozen again, which keeps the freeze from being deleted.
+func (r *releaser) release(ctx context.Context, freeze *dlq.Freeze) error {
+	records := 0
+	for _, o := range r.queue.Catalog().Outboxes {
+		n, err := r.turnBack(ctx, o.Name, freeze)
+		records += n
+		if errors.Is(err, errOtherFreeze) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	done, err := r.end(ctx, freeze, records)
+	if err != nil || !done {
+		return err
+	}
+	r.cfg.Metrics.releases.WithLabelValues(outcomeDone).Inc()
+	r.cfg.Log.Info("aggregate released", zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Int("records", records))
+	return nil
+}
+
+// errOtherFreeze ends a release whose freeze is gone, or became another: its
+// aggregate died again.
+var errOtherFreeze = errors.New("the freeze is not the one that is released")
+
+// turnBack turns the held records of one outbox back to pending, and returns how
+// many. A page of them that was changed underneath is read again, as long as the
+// freeze stands.
+func (r *releaser) turnBack(ctx context.Context, outbox string, freeze *dlq.Freeze) (turned int, err error) {
+	for refused := 0; ; {
+		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+		n, err := r.queue.TurnBack(c, outbox, freeze)
+		cancel()
+		switch {
+		case err == nil && n == 0:
+			return turned, nil
+		case err == nil:
+			turned += n
+			refused = 0
+			r.cfg.Metrics.released.Add(float64(n))
+		case dlq.IsRefused(err) && refused < maxHeldRefusals:
+			refused++
+			if err := r.stands(ctx, freeze); err != nil {
+				return turned, err
+			}
+			if !sibling.Rest(ctx, rand.N(time.Duration(refused)*20*time.Millisecond)) { // those who collided do not collide again
+				return turned, context.Cause(ctx)
+			}
+		default:
+			return turned, fmt.Errorf("turn back held records of %s: %w", outbox, err)
+		}
+	}
+}
+
+// stands fails with errOtherFreeze when the freeze is not any more as it was read.
+func (r *releaser) stands(ctx context.Context, freeze *dlq.Freeze) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	now, err := r.queue.FreezesOf(ctx, freeze.AggregateID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read freeze: %w", err)
+	case len(now) == 0 || !now[0].UpdateTime.Equal(freeze.UpdateTime):
+		return errOtherFreeze
+	}
+	return nil
+}
+
+// end deletes the freeze as it was read. It reports false when the aggregate was
+// frozen again.
+func (r *releaser) end(ctx context.Context, freeze *dlq.Freeze, records int) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	return r.queue.EndRelease(ctx, freeze, records)
+}
