@@ -6,6 +6,12 @@ import (
 	"outboxrelay/contracts"
 )
 
+// Freezes reads one page of the freezes, in the order of their IDs.
+func (q *Queue) Freezes(ctx context.Context, p Page) (Paged[*Freeze], error) {
+	query := Query{Collection: contracts.CollectionFrozen, OrderBy: []Order{{FieldID, false}}}
+	return page(ctx, q, "freezes", query, nil, p, DecodeFreeze)
+}
+
 // freezePage is the page size of AllFreezes, and how many freezes FreezesOf
 // reads at once.
 const freezePage = 300

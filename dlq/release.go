@@ -22,12 +22,6 @@ type Released struct {
 // maxOpen is how many open dead letters a release names.
 const maxOpen = 50
 
-// Freezes reads one page of the freezes, in the order of their IDs.
-func (q *Queue) Freezes(ctx context.Context, p Page) (Paged[*Freeze], error) {
-	query := Query{Collection: contracts.CollectionFrozen, OrderBy: []Order{{FieldID, false}}}
-	return page(ctx, q, "freezes", query, nil, p, DecodeFreeze)
-}
-
 // Release is somebody's decision that an aggregate go on.
 type Release struct {
 	Actor  Actor

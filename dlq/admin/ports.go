@@ -8,6 +8,13 @@ import (
 	"outboxrelay/dlq/trace"
 )
 
+var (
+	_ Letters = (*dlq.Queue)(nil)
+	_ Replays = (*dlq.Queue)(nil)
+	_ Freezes = (*dlq.Queue)(nil)
+	_ Lanes   = (*dlq.Queue)(nil)
+)
+
 // Letters are the dead letters, and what is decided about each; *dlq.Queue has them.
 type Letters interface {
 	Item(ctx context.Context, id string) (*dlq.Item, error)
