@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // fence takes out of a batch the holds of aggregates that are not frozen any
@@ -26,17 +27,19 @@ func (s *settler) fence(batch []*settlement) []*settlement {
 // unhold gives up a hold whose aggregate is not frozen any more: its record is
 // read again in its turn, or goes to its lane if no feed would bring it.
 func (s *settler) unhold(st *settlement) {
+	st.over = true
 	e := st.entry
-	o := e.outbox
-	s.superseded(st)
-	o.ledger.mu.Lock()
-	e.stage = stageLane
-	o.ledger.mu.Unlock()
-	if o.feedOf(e) == nil && !o.ledger.standing(e.rec.AggregateID).shut() {
-		o.submit(e)
-		return
+	actions := e.outbox.ledger.step(feed.Unheld{Settlement: &st.Settlement, Unsaved: e.unwritten()})
+	for _, a := range actions {
+		switch a.Do {
+		case feed.Write:
+			s.push(settlementOf(a))
+		case feed.Submit:
+			e.outbox.submit(e)
+		default:
+			e.outbox.left(e, a)
+		}
 	}
-	o.leave(e)
 }
 
 // fenceMoved reads the freeze of a refused hold again and reports whether it is

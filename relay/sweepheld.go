@@ -8,6 +8,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/relay/feed"
 )
 
 // frozenPerSweep makes counting held records rarer as more aggregates are
@@ -136,14 +137,13 @@ func (s *sweeper) cannotTurn(ctx context.Context, d Doc, cause error) error {
 	if err != nil || !exists || !now.UpdateTime.Equal(d.UpdateTime) {
 		return err
 	}
-	if c, _ := o.ledger.consider(now); c != considerTake {
+	if j, _ := o.ledger.judge(now, nil); j != feed.Unknown {
 		return nil
 	}
 	e := o.newEntry(now, nil)
 	e.tier = e.tier.Stricter(contracts.ReviewRequired)
 	e.faults = append(e.faults, contracts.Fault{Field: contracts.FieldStatus, Problem: "is held without a freeze, and cannot be changed: " + cause.Error()})
-	if o.ledger.admitStray(e) {
-		o.submit(e)
-	}
+	e.Faulty = true
+	o.found(e)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // thaws are the aggregates of an outbox whose freeze is gone and whose records
@@ -94,7 +95,7 @@ func (o *outbox) thawEach(ctx context.Context, aggregates []string) (answered bo
 // Those that other runs left in backoff become pending before that: the younger
 // ones would overtake them. It reports false when it has to be tried again.
 func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err error) {
-	if o.ledger.standing(aggregateID) != standThawing {
+	if o.ledger.standing(aggregateID) != feed.Thawing {
 		return true, nil // frozen again meanwhile
 	}
 	o.withdraw(aggregateID, o.leave)
@@ -126,31 +127,20 @@ func (o *outbox) takeBackoff(ctx context.Context, aggregateID string) (taken int
 
 // pendingOf finds the oldest pending record of an aggregate in each feed, and
 // those that no feed brings.
-func (o *outbox) pendingOf(ctx context.Context, aggregateID string) (oldest map[*feed]Position, strays []Doc, err error) {
-	oldest = make(map[*feed]Position)
+func (o *outbox) pendingOf(ctx context.Context, aggregateID string) (oldest map[*feed.Feed]Position, strays []Doc, err error) {
+	oldest = make(map[*feed.Feed]Position)
 	scan := o.scan(ScanAggregate)
 	scan.Aggregate, scan.Limit = aggregateID, sweepPage
 	err = o.pageByID(ctx, scan, func(d Doc) {
 		lane, _ := d.fields()[contracts.FieldLane].(string)
-		f := o.feedFor(contracts.Lane(lane))
-		if f == nil || d.CreatedAt.IsZero() {
+		in := o.intakeFor(contracts.Lane(lane))
+		if in == nil || d.CreatedAt.IsZero() {
 			strays = append(strays, d)
 			return
 		}
-		if p, ok := oldest[f]; !ok || d.position().before(p) {
-			oldest[f] = d.position()
+		if p, ok := oldest[in.feed]; !ok || d.position().Before(p) {
+			oldest[in.feed] = d.position()
 		}
 	})
 	return oldest, strays, err
-}
-
-// goOn ends an aggregate's thawing: its gates open and the feeds go back to its
-// oldest records, in one step.
-func (l *ledger) goOn(aggregateID string, s standing, feeds []*feed, oldest map[*feed]Position) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.standLocked(aggregateID, s, feeds)
-	for f, p := range oldest {
-		f.rewindLocked(p)
-	}
 }

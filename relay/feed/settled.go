@@ -1,4 +1,4 @@
-package relay
+package feed
 
 import (
 	"time"
@@ -16,8 +16,7 @@ const settledMemory = 4096
 // in one does not push out another's. Those of strays have no lane.
 type settlements map[contracts.Lane]*settledRing
 
-func (s settlements) add(f *feed, id string, what settled) {
-	lane := laneOf(f)
+func (s settlements) add(lane contracts.Lane, id string, what settled) {
 	r := s[lane]
 	if r == nil {
 		r = newSettledRing(settledMemory)
@@ -26,30 +25,24 @@ func (s settlements) add(f *feed, id string, what settled) {
 	r.add(id, what)
 }
 
-func laneOf(f *feed) contracts.Lane {
-	if f == nil {
-		return ""
-	}
-	return f.lane
-}
-
-// consider judges a document that f read, and is not in memory. Its record was
-// settled in f's lane, or as a stray. A nil f brings strays, which may have been
-// anything before.
-func (s settlements) consider(d Doc, f *feed) consideration {
-	c := considerTake
+// judge judges a document that a lane's feed read, and is not in memory. Its record
+// was settled in that lane, or as a stray. Without a lane it is one that was
+// searched, and may have been anything before.
+func (s settlements) judge(d Sight, by contracts.Lane) Judgement {
+	j := Unknown
 	for lane, r := range s {
-		if f != nil && lane != f.lane && lane != "" {
+		if by != "" && lane != by && lane != "" {
 			continue
 		}
-		switch r.consider(d) {
-		case considerKnown:
-			return considerKnown
-		case considerDoubt:
-			c = considerDoubt
+		switch r.judge(d) {
+		case Known:
+			return Known
+		case Doubtful:
+			j = Doubtful
+		case Unknown, Leaving:
 		}
 	}
-	return c
+	return j
 }
 
 // settledRing remembers the last settlements of one lane.
@@ -70,7 +63,7 @@ type settled struct {
 	since   time.Time // for a deletion, which carries no time: what the server's time was at least
 }
 
-func (s settled) covers(d Doc) bool {
+func (s settled) covers(d Sight) bool {
 	return d.UpdateTime.Before(s.at) || !s.created.IsZero() && d.CreateTime.Equal(s.created)
 }
 
@@ -106,15 +99,15 @@ func (r *settledRing) push(id string) {
 // older than that.
 const readSkew = time.Second
 
-// consider tells what is known of a document. One that has not changed since a
+// judge tells what is known of a document. One that has not changed since a
 // settlement that is forgotten, and was read before that, may be what was settled.
 // While a reader keeps up, what it reads is younger than any that is forgotten.
-func (r *settledRing) consider(d Doc) consideration {
+func (r *settledRing) judge(d Sight) Judgement {
 	if s, ok := r.records[d.ID]; ok && s.covers(d) {
-		return considerKnown
+		return Known
 	}
 	if !r.forgotten.IsZero() && !d.UpdateTime.After(r.forgotten) && d.ReadTime.Before(r.forgotten.Add(readSkew)) {
-		return considerDoubt
+		return Doubtful
 	}
-	return considerTake
+	return Unknown
 }
