@@ -13,6 +13,7 @@ import (
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/deploy/monitoring"
@@ -124,7 +125,7 @@ func TestE2EAlertsFire(t *testing.T) {
 	}
 	c.dead(contracts.SecurityBlock, c.aggregate("account"), 1)
 	if got := runProgram(t, map[string]string{"OUTBOX_RELAY_URL": c.url, "OUTBOX_RELAY_TOKEN": "dev-operator"}, "",
-		"lanes", "pause", "BACKGROUND_LANE", "--reason", "a drill"); got.code != exitOK {
+		"lanes", "pause", "BACKGROUND_LANE", "--reason", "a drill"); got.code != shell.ExitOK {
 		t.Fatalf("lanes pause: %+v", got)
 	}
 	above := func(s scraped, text string) bool {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
@@ -59,8 +60,8 @@ type appendable struct {
 }
 
 // Run appends the records.
-func (c *appendCmd) Run(ctx context.Context, p process) error {
-	at, err := c.place(p.env)
+func (c *appendCmd) Run(ctx context.Context, p shell.Process) error {
+	at, err := c.place(p.Env)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (c *appendCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	if c.Outbox != "" && catalog.Outbox(c.Outbox) == nil {
-		return usageError("--outbox %s: the catalog does not declare it", c.Outbox)
+		return shell.Usagef("--outbox %s: the catalog does not declare it", c.Outbox)
 	}
 	records, refused, err := c.records(catalog, p)
 	if err != nil {
@@ -77,9 +78,9 @@ func (c *appendCmd) Run(ctx context.Context, p process) error {
 	}
 	var verdict error
 	if refused > 0 {
-		verdict = &exitError{exitRefused, fmt.Errorf("%d of %d records are bad", refused, refused+len(records))}
+		verdict = shell.Exit(shell.ExitRefused, fmt.Errorf("%d of %d records are bad", refused, refused+len(records)))
 		if !c.SkipBad {
-			return &exitError{exitRefused, fmt.Errorf("%w; nothing was written (--skip-bad writes the others)", verdict)}
+			return shell.Exit(shell.ExitRefused, fmt.Errorf("%w; nothing was written (--skip-bad writes the others)", verdict))
 		}
 	}
 	client, err := at.dialFirestore(ctx)
@@ -87,7 +88,7 @@ func (c *appendCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	written, repeated, err := writeRecords(ctx, client, records)
-	fmt.Fprintf(p.stdout, "appended %d records, %d were there already\n", written, repeated)
+	fmt.Fprintf(p.Stdout, "appended %d records, %d were there already\n", written, repeated)
 	if err != nil {
 		err = fmt.Errorf("append records: %d of %d are in: %w", written+repeated, len(records), err)
 	}
@@ -96,20 +97,20 @@ func (c *appendCmd) Run(ctx context.Context, p process) error {
 
 // records makes the samples or reads the lines. It tells the bad ones on
 // stderr and returns how many they were.
-func (c *appendCmd) records(catalog *contracts.Catalog, p process) (good []appendable, refused int, err error) {
+func (c *appendCmd) records(catalog *contracts.Catalog, p shell.Process) (good []appendable, refused int, err error) {
 	if c.Samples > 0 {
 		return c.samples(catalog), 0, nil
 	}
-	in, name := p.stdin, "standard input"
+	in, name := p.Stdin, "standard input"
 	if c.File != "-" {
 		file, err := os.Open(c.File)
 		if err != nil {
-			return nil, 0, usageError("read records: %w", err)
+			return nil, 0, shell.Usagef("read records: %w", err)
 		}
 		defer file.Close()
 		in, name = file, c.File
 	}
-	return readLines(in, name, c.Outbox, catalog, p.stderr)
+	return readLines(in, name, c.Outbox, catalog, p.Stderr)
 }
 
 // samples makes valid records, the aggregates in turn. Without a seed the

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -106,7 +107,7 @@ func TestAppendLines(t *testing.T) {
 			client := cloud.at.mustDialFirestore(t)
 			before := time.Now().Add(-time.Minute)
 			got := runProgram(t, cloud.env, tc.stdin, "append", "--outbox", "accOutbox", tc.arg)
-			if got.code != exitOK || got.stdout != "appended 2 records, 0 were there already\n" {
+			if got.code != shell.ExitOK || got.stdout != "appended 2 records, 0 were there already\n" {
 				t.Fatalf("append: %+v", got)
 			}
 			if got := len(documents(t, client, "wsOutbox")); got != 1 {
@@ -144,7 +145,7 @@ func TestAppendLargeRecords(t *testing.T) {
 		}) + "\n")
 	}
 	got := runProgram(t, cloud.env, lines.String(), "append", "-")
-	if want := fmt.Sprintf("appended %d records, 0 were there already\n", records); got.code != exitOK || got.stdout != want {
+	if want := fmt.Sprintf("appended %d records, 0 were there already\n", records); got.code != shell.ExitOK || got.stdout != want {
 		t.Fatalf("append: %+v", got)
 	}
 	if got := len(documents(t, client, "wsOutbox")); got != records {
@@ -186,8 +187,8 @@ func TestAppendRefusesBadLines(t *testing.T) {
 			cloud := startCloud(t)
 			client := cloud.at.mustDialFirestore(t)
 			got := runProgram(t, cloud.env, lines, append([]string{"append", "--outbox", "accOutbox", "-"}, tc.flags...)...)
-			if got.code != exitRefused || got.stdout != tc.wantStdout {
-				t.Errorf("exit code %d, stdout %q; want %d, %q", got.code, got.stdout, exitRefused, tc.wantStdout)
+			if got.code != shell.ExitRefused || got.stdout != tc.wantStdout {
+				t.Errorf("exit code %d, stdout %q; want %d, %q", got.code, got.stdout, shell.ExitRefused, tc.wantStdout)
 			}
 			for _, want := range append(wantStderr, tc.wantStderr) {
 				if !strings.Contains(got.stderr, want) {
@@ -237,7 +238,7 @@ func TestAppendToShards(t *testing.T) {
 		line(t, 4, func(f map[string]any) { f["shard"] = "1" }),
 	}, "\n")
 	got = runProgram(t, cloud.env, lines, "append", "--catalog", catalog, "--outbox", "accOutbox", "--skip-bad", "-")
-	if got.code != exitRefused || got.stdout != "appended 1 records, 0 were there already\n" {
+	if got.code != shell.ExitRefused || got.stdout != "appended 1 records, 0 were there already\n" {
 		t.Errorf("append: %+v", got)
 	}
 	for _, want := range []string{
@@ -253,7 +254,7 @@ func TestAppendToShards(t *testing.T) {
 func TestAppendNeedsAnOutbox(t *testing.T) {
 	cloud := startCloud(t)
 	got := runProgram(t, cloud.env, line(t, 1, sound), "append", "-")
-	if got.code != exitRefused || !strings.Contains(got.stderr, "outbox is missing") {
+	if got.code != shell.ExitRefused || !strings.Contains(got.stderr, "outbox is missing") {
 		t.Errorf("append: %+v", got)
 	}
 }
@@ -263,7 +264,7 @@ func TestAppendNeedsNoPubSub(t *testing.T) {
 	cloud := startCloud(t)
 	env := maps.Clone(cloud.env)
 	env[envPubSubHost] = "127.0.0.1:1"
-	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "1"); got.code != exitOK {
+	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "1"); got.code != shell.ExitOK {
 		t.Errorf("append: %+v", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -47,7 +48,7 @@ func readLines(in io.Reader, name, outbox string, catalog *contracts.Catalog, st
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, 0, usageError("%s:%d: the line is over %d bytes", name, n+1, maxLine)
+		return nil, 0, shell.Usagef("%s:%d: the line is over %d bytes", name, n+1, maxLine)
 	case err != nil:
 		return nil, 0, fmt.Errorf("read %s: %w", name, err)
 	}

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"text/tabwriter"
 
-	"outboxrelay/cmd/outbox-relay/terminal"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/requirements"
 )
 
@@ -39,19 +37,19 @@ func (c *catalogTopicsCmd) Help() string {
 	return `One name a line. With --json also what a subscription needs: message ordering (fixed when it is made; records of an aggregate lose their order without it), acknowledgement deadline, retention, retry backoff, a dead-letter topic and its own subscription (such a topic without one loses what it gets).`
 }
 
-func (c *catalogTopicsCmd) Run(_ context.Context, p process) error {
+func (c *catalogTopicsCmd) Run(_ context.Context, p shell.Process) error {
 	r, err := c.requirements()
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.JSON:
-		return writeJSON(p.stdout, r.Topics)
+		return shell.WriteJSON(p.Stdout, r.Topics)
 	case c.Gcloud:
-		return r.WriteTopicCommands(p.stdout)
+		return r.WriteTopicCommands(p.Stdout)
 	}
 	for _, topic := range r.Topics {
-		if _, err := fmt.Fprintln(p.stdout, topic.Name); err != nil {
+		if _, err := fmt.Fprintln(p.Stdout, topic.Name); err != nil {
 			return err
 		}
 	}
@@ -60,12 +58,12 @@ func (c *catalogTopicsCmd) Run(_ context.Context, p process) error {
 
 type catalogIndexesCmd struct{ catalogFlags }
 
-func (c *catalogIndexesCmd) Run(_ context.Context, p process) error {
+func (c *catalogIndexesCmd) Run(_ context.Context, p shell.Process) error {
 	catalog, err := c.load()
 	if err != nil {
 		return err
 	}
-	return requirements.IndexesOf(catalog).Write(p.stdout)
+	return requirements.IndexesOf(catalog).Write(p.Stdout)
 }
 
 type catalogPermissionsCmd struct {
@@ -73,15 +71,15 @@ type catalogPermissionsCmd struct {
 	JSON bool `help:"Print JSON."`
 }
 
-func (c *catalogPermissionsCmd) Run(_ context.Context, p process) error {
+func (c *catalogPermissionsCmd) Run(_ context.Context, p shell.Process) error {
 	r, err := c.requirements()
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return writeJSON(p.stdout, r.Permissions)
+		return shell.WriteJSON(p.Stdout, r.Permissions)
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PERMISSION\tWHEN\tROLE THAT GRANTS IT\tCALL")
 	for _, need := range r.Permissions {
 		when := need.When
@@ -95,18 +93,10 @@ func (c *catalogPermissionsCmd) Run(_ context.Context, p process) error {
 
 type catalogRequirementsCmd struct{ needFlags }
 
-func (c *catalogRequirementsCmd) Run(_ context.Context, p process) error {
+func (c *catalogRequirementsCmd) Run(_ context.Context, p shell.Process) error {
 	r, err := c.requirements()
 	if err != nil {
 		return err
 	}
-	return r.Write(p.stdout)
-}
-
-// writeJSON writes a value, fit for a terminal.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(terminal.Escaping(w))
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return r.Write(p.Stdout)
 }

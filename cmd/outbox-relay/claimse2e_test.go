@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -243,7 +244,7 @@ func TestE2EClaimsWaitForCredentials(t *testing.T) {
 		t.Errorf("the waiting record: %v, attempts %v, want none", err, snap.Data()[contracts.FieldAttempts])
 	}
 	service.signal(t, syscall.SIGTERM)
-	if code := service.wait(t); code != exitOK {
+	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	c.env[envAuthHost] = auth

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -101,7 +102,7 @@ func TestE2EClaimsSurviveKills(t *testing.T) {
 	// The last kill may have come when all was announced and not all was marked.
 	patiently(t, "all are delivered", testPatience, 50*time.Millisecond, func() bool { return open() == 0 })
 	service.signal(t, syscall.SIGTERM)
-	if code := service.wait(t); code != exitOK {
+	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	duplicates, overtaken := 0, 0

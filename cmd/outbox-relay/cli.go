@@ -7,11 +7,13 @@ import (
 	"reflect"
 
 	"github.com/alecthomas/kong"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // command is one subcommand, its flags parsed and checked.
 type command interface {
-	Run(ctx context.Context, p process) error
+	Run(ctx context.Context, p shell.Process) error
 }
 
 // cli is the command line. The environment variable of a flag stands in its
@@ -40,7 +42,7 @@ Exit codes: 0 done; 1 failed; 2 flags, environment or catalog are wrong;
 
 // parse reads the command line into a command that is ready to run. Both
 // results are nil after --help or --version, which have been answered then.
-func parse(args []string, env lookup, stdout, stderr io.Writer) (command, error) {
+func parse(args []string, env shell.Lookup, stdout, stderr io.Writer) (command, error) {
 	var flags cli
 	parser, err := kong.New(&flags,
 		kong.Name("outbox-relay"),
@@ -62,13 +64,13 @@ func parse(args []string, env lookup, stdout, stderr io.Writer) (command, error)
 	parsed, err := parseOrAnswer(parser, args)
 	switch {
 	case err != nil:
-		return nil, &exitError{exitUsage, fmt.Errorf("%w (see outbox-relay --help)", err)}
+		return nil, shell.Exit(shell.ExitUsage, fmt.Errorf("%w (see outbox-relay --help)", err))
 	case parsed == nil:
 		return nil, nil
 	}
 	cmd, ok := reflect.TypeAssert[command](parsed.Selected().Target.Addr())
 	if !ok {
-		return nil, usageError("%q is not a command by itself (see --help)", parsed.Command())
+		return nil, shell.Usagef("%q is not a command by itself (see --help)", parsed.Command())
 	}
 	return cmd, nil
 }
@@ -101,10 +103,10 @@ func detachEnvironment(k *kong.Kong) error {
 
 // environment resolves flags from their variables. An empty one counts as not
 // set.
-func environment(env lookup) kong.Resolver {
+func environment(env shell.Lookup) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		for _, name := range flag.Envs {
-			if value := env.get(name); value != "" {
+			if value := env.Get(name); value != "" {
 				return value, nil
 			}
 		}

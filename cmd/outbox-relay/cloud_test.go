@@ -13,6 +13,7 @@ import (
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/google/uuid"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
@@ -155,7 +156,7 @@ func TestCloudAsAProcess(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	c.signal(t, syscall.SIGTERM)
-	if code := c.wait(t); code != exitOK {
+	if code := c.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGTERM, want 0; stderr: %s", code, c.stderr)
 	}
 
@@ -168,7 +169,7 @@ func TestCloudAsAProcess(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	c.signal(t, syscall.SIGINT)
-	if code := c.wait(t); code != exitOK {
+	if code := c.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGINT, want 0; stderr: %s", code, c.stderr)
 	}
 }
@@ -197,7 +198,7 @@ func askAuth(t *testing.T, addr, method, body string) string {
 func TestCloudTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
 	got := runProgram(t, nil, "", "cloud", "--firestore", cloud.FirestoreAddr, "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0")
-	if got.code != exitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) {
-		t.Errorf("%+v; want exit code %d and the address", got, exitFailed)
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) {
+		t.Errorf("%+v; want exit code %d and the address", got, shell.ExitFailed)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // TestCloudRefusesQueriesWithoutAnIndex: by the catalog's indexes, or by a file's.
@@ -72,8 +74,8 @@ func TestCloudRefusesABadIndexFile(t *testing.T) {
 		{file + ".missing", "no such file"},
 	} {
 		got := runProgram(t, nil, "", "cloud", "--firestore", "127.0.0.1:0", "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0", "--indexes", tc.file)
-		if got.code != exitUsage || !strings.Contains(got.stderr, tc.want) {
-			t.Errorf("%+v, want exit code %d and %q", got, exitUsage, tc.want)
+		if got.code != shell.ExitUsage || !strings.Contains(got.stderr, tc.want) {
+			t.Errorf("%+v, want exit code %d and %q", got, shell.ExitUsage, tc.want)
 		}
 	}
 }

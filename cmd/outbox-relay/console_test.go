@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/console/consoletest"
 )
@@ -131,7 +132,7 @@ func TestE2EConsoleDelaysNoStop(t *testing.T) {
 	open("operator", "/console/").Hears()
 	began := time.Now()
 	service.signal(t, syscall.SIGTERM)
-	if code := service.wait(t); code != exitOK {
+	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d:\n%s", code, service.stderr)
 	}
 	t.Logf("stopped within %v with four pages open", time.Since(began))
@@ -155,7 +156,7 @@ func TestStopWaitsForNoSilentConnection(t *testing.T) {
 		return status == http.StatusOK
 	})
 	service.signal(t, syscall.SIGTERM)
-	if code := service.wait(t); code != exitOK {
+	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d:\n%s", code, service.stderr)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local"
 	ierpubsub "outboxrelay/ier/pubsub"
 )
@@ -35,13 +36,13 @@ type place struct {
 }
 
 // place reads the emulators' addresses. A project is needed in any case.
-func (f projectFlags) place(env lookup) (place, error) {
+func (f projectFlags) place(env shell.Lookup) (place, error) {
 	if f.Project == "" {
-		return place{}, usageError("no project: set GOOGLE_CLOUD_PROJECT or --project")
+		return place{}, shell.Usagef("no project: set GOOGLE_CLOUD_PROJECT or --project")
 	}
 	return place{
 		project: f.Project, database: f.Database,
-		firestore: env.get(envFirestoreHost), pubsub: env.get(envPubSubHost), auth: env.get(envAuthHost),
+		firestore: env.Get(envFirestoreHost), pubsub: env.Get(envPubSubHost), auth: env.Get(envAuthHost),
 	}, nil
 }
 

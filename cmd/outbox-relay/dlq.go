@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
@@ -39,14 +40,6 @@ const dlqExits = `
 
 Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or values are wrong; 5 refused: it is not in that state, something else comes first, or somebody was faster; 6 not found; 7 not allowed: no valid token, or not the role; 8 not all was delivered: a bulk replay was stopped or cancelled, some of it failed or was passed over, or a replay that was waited for failed.`
 
-// Exit codes of dlq commands.
-const (
-	exitConflict   = 5
-	exitNotFound   = 6
-	exitNotAllowed = 7
-	exitNotAll     = 8 // a bulk replay, or one that was waited for, did not deliver everything
-)
-
 // apiFlags say where the admin API is, and who asks.
 type apiFlags struct {
 	URL          string `name:"url" env:"OUTBOX_RELAY_URL" default:"http://127.0.0.1:8080" help:"Address of the service."`
@@ -61,7 +54,7 @@ func (f *apiFlags) Help() string { return "Asks the admin API of a running servi
 // desk is a dlq command at work.
 type desk struct {
 	*adminapi.Client
-	process
+	shell.Process
 	json bool
 	self string // how to call the same service again: "outbox-relay dlq", with its --url where that is not the default
 	// patience is how long something that is waited for may stand still before it is said why.
@@ -72,27 +65,27 @@ type desk struct {
 const defaultURL = "http://127.0.0.1:8080"
 
 // open makes a client. Its Close must follow.
-func (f *apiFlags) open(p process) (*desk, error) {
+func (f *apiFlags) open(p shell.Process) (*desk, error) {
 	cfg := adminapi.Config{URL: f.URL}
 	switch {
 	case f.Token != "":
 		cfg.Token = adminapi.StaticToken(f.Token)
 	case f.TokenCommand != "":
-		cfg.Token = adminapi.NewCommandToken(f.TokenCommand, p.stderr)
+		cfg.Token = adminapi.NewCommandToken(f.TokenCommand, p.Stderr)
 	}
 	client, err := adminapi.New(cfg)
 	if err != nil {
-		return nil, usageError("--url: %w", err)
+		return nil, shell.Usagef("--url: %w", err)
 	}
-	d := &desk{Client: client, process: p, json: f.JSON, self: "outbox-relay dlq", patience: 5 * time.Second}
-	if f.URL != defaultURL && p.env.get("OUTBOX_RELAY_URL") != f.URL {
-		d.self += " --url " + shellQuote(f.URL)
+	d := &desk{Client: client, Process: p, json: f.JSON, self: "outbox-relay dlq", patience: 5 * time.Second}
+	if f.URL != defaultURL && p.Env.Get("OUTBOX_RELAY_URL") != f.URL {
+		d.self += " --url " + shell.Quote(f.URL)
 	}
 	return d, nil
 }
 
 // ask runs f on a desk, and gives what it is refused its exit code.
-func (f *apiFlags) ask(p process, do func(*desk) error) error {
+func (f *apiFlags) ask(p shell.Process, do func(*desk) error) error {
 	d, err := f.open(p)
 	if err != nil {
 		return err
@@ -107,18 +100,18 @@ func withExitCode(err error) error {
 	if !ok {
 		return err
 	}
-	code := exitFailed
+	code := shell.ExitFailed
 	switch p.Status {
 	case http.StatusConflict, http.StatusPreconditionFailed:
-		code = exitConflict
+		code = shell.ExitConflict
 	case http.StatusNotFound:
-		code = exitNotFound
+		code = shell.ExitNotFound
 	case http.StatusUnauthorized, http.StatusForbidden:
-		code = exitNotAllowed
+		code = shell.ExitNotAllowed
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		code = exitUsage
+		code = shell.ExitUsage
 	}
-	return &exitError{code, err}
+	return shell.Exit(code, err)
 }
 
 // printJSON writes an answer as it came, indented, and fit for a terminal.
@@ -139,7 +132,7 @@ func show[T any](ctx context.Context, d *desk, path string, query map[string][]s
 		return err
 	}
 	if d.json {
-		return printJSON(d.stdout, answer)
+		return printJSON(d.Stdout, answer)
 	}
 	return text(into)
 }

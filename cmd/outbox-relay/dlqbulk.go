@@ -1,23 +1,21 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/term"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/dlq"
 )
@@ -55,9 +53,9 @@ It tells what it would take and asks; what is replayed then is exactly that, or 
 }
 
 // Run replays a selection.
-func (c *dlqBulkCmd) Run(ctx context.Context, p process) error {
-	if !c.DryRun && !c.Yes && !isTerminalInput(p.stdin) {
-		return usageError("nobody can be asked, as standard input is no terminal: look with --dry-run, then give --yes")
+func (c *dlqBulkCmd) Run(ctx context.Context, p shell.Process) error {
+	if !c.DryRun && !c.Yes && !p.CanAnswer() {
+		return shell.Usagef("nobody can be asked, as standard input is no terminal: look with --dry-run, then give --yes")
 	}
 	return c.ask(p, func(d *desk) error {
 		request := c.request()
@@ -75,9 +73,9 @@ func (c *dlqBulkCmd) Run(ctx context.Context, p process) error {
 		}
 		if c.NoFollow {
 			if d.json {
-				return printJSON(d.stdout, answer)
+				return printJSON(d.Stdout, answer)
 			}
-			fmt.Fprintf(d.stdout, "bulk replay %s of %s has begun\n", terminal.Line(bulk.ID), plural(bulk.Total, "dead letter"))
+			fmt.Fprintf(d.Stdout, "bulk replay %s of %s has begun\n", terminal.Line(bulk.ID), shell.Plural(bulk.Total, "dead letter"))
 			return nil
 		}
 		return d.follow(ctx, bulk.ID)
@@ -115,17 +113,17 @@ func (d *desk) rehearse(ctx context.Context, request adminapi.BulkRequest) error
 		return err
 	}
 	if d.json {
-		return printJSON(d.stdout, answer)
+		return printJSON(d.Stdout, answer)
 	}
-	t := newTable(d.stdout, "DEAD SINCE", "TIER", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
+	t := shell.NewTable(d.Stdout, "DEAD SINCE", "TIER", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
 	for _, i := range s.Items {
-		t.row(moment(i.DeadAt), string(i.Tier), i.Outbox+"/"+i.EventType,
+		t.Row(moment(i.DeadAt), string(i.Tier), i.Outbox+"/"+i.EventType,
 			i.AggregateID+" v"+strconv.FormatInt(i.AggregateVersion, 10), brief(whyDead(i), 60), i.ID)
 	}
 	if err := d.endPage(t, len(s.Items), "dead letters to replay", ""); err != nil {
 		return err
 	}
-	tellSelection(d.stdout, s)
+	tellSelection(d.Stdout, s)
 	return nil
 }
 
@@ -137,7 +135,7 @@ func whyDead(i adminapi.Selected) string {
 }
 
 func tellSelection(w io.Writer, s adminapi.Selection) {
-	fmt.Fprintf(w, "%s would be replayed\n", plural(len(s.Items), "dead letter"))
+	fmt.Fprintf(w, "%s would be replayed\n", shell.Plural(len(s.Items), "dead letter"))
 	if p := s.Plan; len(s.Items) > p.Canary {
 		fmt.Fprintf(w, "%d of them first, then ever faster up to %g a second: %s at the least\n", p.Canary, p.RatePerSecond, time.Duration(p.Seconds)*time.Second)
 	}
@@ -155,34 +153,22 @@ func (d *desk) confirm(ctx context.Context, request adminapi.BulkRequest, yes bo
 	}
 	nothing := len(s.Items) == 0
 	if nothing || !yes {
-		tellSelection(d.stderr, s)
+		tellSelection(d.Stderr, s)
 	}
 	switch {
 	case nothing && d.json:
-		return s, false, printJSON(d.stdout, answer)
+		return s, false, printJSON(d.Stdout, answer)
 	case nothing:
-		fmt.Fprintln(d.stdout, "nothing to do")
+		fmt.Fprintln(d.Stdout, "nothing to do")
 		return s, false, nil
 	case yes:
 		return s, true, nil
 	}
-	fmt.Fprint(d.stderr, "Replay them? [y/N] ")
-	line, err := bufio.NewReader(d.stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return s, false, fmt.Errorf("read answer: %w", err)
+	agreed, err = d.Agrees("Replay them? [y/N] ")
+	if err == nil && !agreed {
+		fmt.Fprintln(d.Stderr, "nothing was replayed")
 	}
-	said := strings.ToLower(strings.TrimSpace(line))
-	if said != "y" && said != "yes" {
-		fmt.Fprintln(d.stderr, "nothing was replayed")
-		return s, false, nil
-	}
-	return s, true, nil
-}
-
-// isTerminalInput reports whether somebody can be asked on r.
-func isTerminalInput(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return s, agreed, err
 }
 
 type dlqBulksCmd struct {
@@ -191,14 +177,14 @@ type dlqBulksCmd struct {
 }
 
 // Run prints one page of bulk replays.
-func (c *dlqBulksCmd) Run(ctx context.Context, p process) error {
+func (c *dlqBulksCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		query := url.Values{}
 		c.add(query)
 		return show(ctx, d, "/replays", query, func(page adminapi.List[adminapi.Bulk]) error {
-			t := newTable(d.stdout, "BEGUN", "STATE", "BY", "TOTAL", "DELIVERED", "FAILED", "SKIPPED", "REASON", "ID")
+			t := shell.NewTable(d.Stdout, "BEGUN", "STATE", "BY", "TOTAL", "DELIVERED", "FAILED", "SKIPPED", "REASON", "ID")
 			for _, b := range page.Items {
-				t.row(moment(b.CreatedAt), string(b.State), b.By, strconv.Itoa(b.Total), strconv.Itoa(b.Delivered),
+				t.Row(moment(b.CreatedAt), string(b.State), b.By, strconv.Itoa(b.Total), strconv.Itoa(b.Delivered),
 					strconv.Itoa(b.Failed), strconv.Itoa(b.Skipped), brief(b.Reason, 60), b.ID)
 			}
 			return d.endPage(t, len(page.Items), "bulk replays", page.NextPageToken)
@@ -213,7 +199,7 @@ type dlqCancelCmd struct {
 }
 
 // Run cancels a bulk replay. What is in delivery ends by itself.
-func (c *dlqCancelCmd) Run(ctx context.Context, p process) error {
+func (c *dlqCancelCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		var bulk adminapi.Bulk
 		answer, err := d.Post(ctx, adminapi.Path("replays", c.ID, "cancel"), adminapi.Why{Reason: c.Reason}, &bulk)
@@ -221,9 +207,9 @@ func (c *dlqCancelCmd) Run(ctx context.Context, p process) error {
 			return err
 		}
 		if d.json {
-			return printJSON(d.stdout, answer)
+			return printJSON(d.Stdout, answer)
 		}
-		fmt.Fprintf(d.stdout, "bulk replay %s is cancelled: %d of %d were delivered, %d are in delivery\n", terminal.Line(bulk.ID), bulk.Delivered, bulk.Total, bulk.Replaying)
+		fmt.Fprintf(d.Stdout, "bulk replay %s is cancelled: %d of %d were delivered, %d are in delivery\n", terminal.Line(bulk.ID), bulk.Delivered, bulk.Total, bulk.Replaying)
 		return nil
 	})
 }

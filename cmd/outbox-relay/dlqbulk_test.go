@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 func TestBulkBeginsWhatWasLookedAt(t *testing.T) {
@@ -48,7 +49,7 @@ func TestBulkOfSingleDeadLetters(t *testing.T) {
 	}))
 	defer server.Close()
 	got := runProgram(t, nil, "", "dlq", "bulk", "--url", server.URL, "--id", "a,b", "--id", "c", "--pin", "p", "--yes", "--no-follow", "--reason", "x")
-	if got.code != exitOK || len(posted) != 2 {
+	if got.code != shell.ExitOK || len(posted) != 2 {
 		t.Fatalf("%d requests: %+v", len(posted), got)
 	}
 	for n, p := range posted {
@@ -56,7 +57,7 @@ func TestBulkOfSingleDeadLetters(t *testing.T) {
 			t.Errorf("request %d: %+v", n+1, p)
 		}
 	}
-	if got := runProgram(t, nil, "", "dlq", "bulk", "--url", server.URL, "--id", "a", "--tier", "SAFE_AUTO", "--dry-run"); got.code != exitUsage {
+	if got := runProgram(t, nil, "", "dlq", "bulk", "--url", server.URL, "--id", "a", "--tier", "SAFE_AUTO", "--dry-run"); got.code != shell.ExitUsage {
 		t.Errorf("a filter beside IDs: %+v", got)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -28,23 +30,23 @@ type dlqReplayCmd struct {
 }
 
 // Run asks for a replay, and waits for its end if that is wanted.
-func (c *dlqReplayCmd) Run(ctx context.Context, p process) error {
+func (c *dlqReplayCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		answer, decided, err := d.decide(ctx, c.ID, "replay", c.reasonFlag)
 		if err != nil {
 			return err
 		}
 		if d.json && !c.Wait {
-			return printJSON(d.stdout, answer)
+			return printJSON(d.Stdout, answer)
 		}
 		if !d.json {
-			fmt.Fprintf(d.stdout, "replay of %s asked for", terminal.Line(c.ID))
+			fmt.Fprintf(d.Stdout, "replay of %s asked for", terminal.Line(c.ID))
 			if len(decided.Item.PendingTargets) > 0 {
-				fmt.Fprintf(d.stdout, ": it goes to %s", terminal.Line(joined(decided.Item.PendingTargets)))
+				fmt.Fprintf(d.Stdout, ": it goes to %s", terminal.Line(strings.Join(decided.Item.PendingTargets, ", ")))
 			}
-			fmt.Fprintln(d.stdout)
+			fmt.Fprintln(d.Stdout)
 			if decided.Order != nil && decided.Order.Message != "" {
-				fmt.Fprintln(d.stdout, terminal.Line(decided.Order.Message))
+				fmt.Fprintln(d.Stdout, terminal.Line(decided.Order.Message))
 			}
 		}
 		if !c.Wait {
@@ -76,15 +78,15 @@ func (d *desk) await(ctx context.Context, id string) error {
 			continue
 		}
 		if d.json {
-			if err := printJSON(d.stdout, answer); err != nil {
+			if err := printJSON(d.Stdout, answer); err != nil {
 				return err
 			}
 		}
 		if i.State != contracts.DeadReplayed {
-			return &exitError{exitNotAll, undelivered(i, i.Replays == waited)}
+			return shell.Exit(shell.ExitNotAll, undelivered(i, i.Replays == waited))
 		}
 		if !d.json {
-			fmt.Fprintln(d.stdout, "delivered")
+			fmt.Fprintln(d.Stdout, "delivered")
 			d.tellFrozen(ctx, i)
 		}
 		return nil
@@ -111,13 +113,13 @@ func (d *desk) tellFrozen(ctx context.Context, i adminapi.Item) {
 	}
 	var known adminapi.Timeline
 	if _, err := d.Get(ctx, adminapi.Path("trace", i.TraceID), nil, &known); err != nil {
-		fmt.Fprintf(d.stderr, "it is not known whether %s is still frozen: %s\n", terminal.Line(i.AggregateID), terminal.Lines(err.Error()))
+		fmt.Fprintf(d.Stderr, "it is not known whether %s is still frozen: %s\n", terminal.Line(i.AggregateID), terminal.Lines(err.Error()))
 		return
 	}
 	for _, f := range known.Freezes {
 		if f.AggregateID == i.AggregateID && f.State == dlq.Frozen {
-			fmt.Fprintf(d.stdout, "%s is still frozen, and its later records are held; to release it:\n%s release %s --reason '...'\n",
-				terminal.Line(i.AggregateID), d.self, shellQuote(terminal.Line(i.AggregateID)))
+			fmt.Fprintf(d.Stdout, "%s is still frozen, and its later records are held; to release it:\n%s release %s --reason '...'\n",
+				terminal.Line(i.AggregateID), d.self, shell.Quote(terminal.Line(i.AggregateID)))
 		}
 	}
 }
@@ -130,16 +132,16 @@ func (d *desk) decide(ctx context.Context, id, action string, why reasonFlag) (j
 }
 
 // decideAndTell is decide for a command that has nothing more to do.
-func (f *apiFlags) decideAndTell(ctx context.Context, p process, id, action string, why reasonFlag, told string) error {
+func (f *apiFlags) decideAndTell(ctx context.Context, p shell.Process, id, action string, why reasonFlag, told string) error {
 	return f.ask(p, func(d *desk) error {
 		answer, decided, err := d.decide(ctx, id, action, why)
 		if err != nil {
 			return err
 		}
 		if d.json {
-			return printJSON(d.stdout, answer)
+			return printJSON(d.Stdout, answer)
 		}
-		fmt.Fprintf(d.stdout, "%s %s; it is %s now\n", terminal.Line(id), told, terminal.Line(string(decided.Item.State)))
+		fmt.Fprintf(d.Stdout, "%s %s; it is %s now\n", terminal.Line(id), told, terminal.Line(string(decided.Item.State)))
 		return nil
 	})
 }
@@ -151,7 +153,7 @@ type dlqDiscardCmd struct {
 }
 
 // Run discards.
-func (c *dlqDiscardCmd) Run(ctx context.Context, p process) error {
+func (c *dlqDiscardCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.decideAndTell(ctx, p, c.ID, "discard", c.reasonFlag, "is given up")
 }
 
@@ -162,7 +164,7 @@ type dlqAuthorizeCmd struct {
 }
 
 // Run authorizes.
-func (c *dlqAuthorizeCmd) Run(ctx context.Context, p process) error {
+func (c *dlqAuthorizeCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.decideAndTell(ctx, p, c.ID, "authorize", c.reasonFlag, "may be replayed")
 }
 
@@ -173,7 +175,7 @@ type dlqWithdrawCmd struct {
 }
 
 // Run withdraws.
-func (c *dlqWithdrawCmd) Run(ctx context.Context, p process) error {
+func (c *dlqWithdrawCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.decideAndTell(ctx, p, c.ID, "withdraw", c.reasonFlag, "is not to be replayed any more")
 }
 
@@ -184,7 +186,7 @@ type dlqNoteCmd struct {
 }
 
 // Run writes a note.
-func (c *dlqNoteCmd) Run(ctx context.Context, p process) error {
+func (c *dlqNoteCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.decideAndTell(ctx, p, c.ID, "notes", c.reasonFlag, "has a note")
 }
 
@@ -195,7 +197,7 @@ type dlqReleaseCmd struct {
 }
 
 // Run releases a frozen aggregate.
-func (c *dlqReleaseCmd) Run(ctx context.Context, p process) error {
+func (c *dlqReleaseCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		var released adminapi.Released
 		answer, err := d.Post(ctx, adminapi.Path("freezes", c.Aggregate, "release"), c.body(), &released)
@@ -203,11 +205,11 @@ func (c *dlqReleaseCmd) Run(ctx context.Context, p process) error {
 			return err
 		}
 		if d.json {
-			return printJSON(d.stdout, answer)
+			return printJSON(d.Stdout, answer)
 		}
-		fmt.Fprintf(d.stdout, "%s is being released: what was held goes on in order\n", terminal.Line(c.Aggregate))
+		fmt.Fprintf(d.Stdout, "%s is being released: what was held goes on in order\n", terminal.Line(c.Aggregate))
 		for _, i := range released.Open {
-			fmt.Fprintf(d.stdout, "it overtakes the dead letter %s, which is %s\n", terminal.Line(i.ID), terminal.Line(string(i.State)))
+			fmt.Fprintf(d.Stdout, "it overtakes the dead letter %s, which is %s\n", terminal.Line(i.ID), terminal.Line(string(i.State)))
 		}
 		return nil
 	})

@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
@@ -69,7 +70,7 @@ func TestE2EReviewRequired(t *testing.T) {
 		t.Errorf("dead letter: %+v", i)
 	}
 	failed := c.dlq("operator", "replay", id, "--wait", "--reason", "too early")
-	if failed.code != exitNotAll || !strings.Contains(failed.stderr, "Internal") {
+	if failed.code != shell.ExitNotAll || !strings.Contains(failed.stderr, "Internal") {
 		t.Errorf("replay while it is refused: %+v", failed)
 	}
 	c.broker.accept(replayed, discarded)
@@ -84,7 +85,7 @@ func TestE2EReviewRequired(t *testing.T) {
 	c.stands("REVIEW_REQUIRED replayed", id)
 	c.mustDLQ("operator", "discard", other, "--reason", "obsolete")
 	c.stands("REVIEW_REQUIRED discarded", other)
-	if again := c.dlq("operator", "replay", other, "--reason", "no"); again.code != exitConflict {
+	if again := c.dlq("operator", "replay", other, "--reason", "no"); again.code != shell.ExitConflict {
 		t.Errorf("replay of a discarded one: %+v", again)
 	}
 	if n := len(c.of(discarded)); n != 0 {
@@ -117,13 +118,13 @@ func TestE2ESecurityBlock(t *testing.T) {
 		args []string
 		want int
 	}{
-		{"operator", []string{"replay", id, "--reason", "x"}, exitConflict},
-		{"operator", []string{"authorize", id, "--reason", "x"}, exitNotAllowed},
-		{"operator", []string{"release", account, "--reason", "x"}, exitNotAllowed},
-		{"security", []string{"authorize", id, "--reason", "checked"}, exitOK},
-		{"security", []string{"replay", id, "--reason", "x"}, exitNotAllowed}, // the same person
-		{"security-2", []string{"replay", id, "--wait", "--reason", "second person"}, exitOK},
-		{"security", []string{"release", account, "--reason", "the role is in place"}, exitOK},
+		{"operator", []string{"replay", id, "--reason", "x"}, shell.ExitConflict},
+		{"operator", []string{"authorize", id, "--reason", "x"}, shell.ExitNotAllowed},
+		{"operator", []string{"release", account, "--reason", "x"}, shell.ExitNotAllowed},
+		{"security", []string{"authorize", id, "--reason", "checked"}, shell.ExitOK},
+		{"security", []string{"replay", id, "--reason", "x"}, shell.ExitNotAllowed}, // the same person
+		{"security-2", []string{"replay", id, "--wait", "--reason", "second person"}, shell.ExitOK},
+		{"security", []string{"release", account, "--reason", "the role is in place"}, shell.ExitOK},
 	} {
 		if got := c.dlq(step.who, step.args...); got.code != step.want {
 			t.Errorf("%s %v: %+v, want exit code %d", step.who, step.args, got, step.want)
@@ -272,7 +273,7 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 		return status == http.StatusOK && json.Unmarshal(body, &bulk) == nil && bulk.Ended()
 	})
 	followed := c.dlq("operator", "follow", bulk.ID)
-	if followed.code != exitOK || bulk.State != dlq.BulkDone || bulk.Delivered != size {
+	if followed.code != shell.ExitOK || bulk.State != dlq.BulkDone || bulk.Delivered != size {
 		t.Errorf("at its end: %+v, follow %+v", bulk, followed)
 	}
 	if replayed, left := count(contracts.DeadReplayed, "WalletDeducted"), count(contracts.DeadAwaitingReview, "WalletCredited"); replayed != pinned || left != outside {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/dlq"
 )
@@ -17,7 +18,7 @@ type dlqFollowCmd struct {
 }
 
 // Run follows a bulk replay to its end.
-func (c *dlqFollowCmd) Run(ctx context.Context, p process) error {
+func (c *dlqFollowCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error { return d.follow(ctx, c.ID) })
 }
 
@@ -25,11 +26,11 @@ func (c *dlqFollowCmd) Run(ctx context.Context, p process) error {
 // following alone. With --json the progress goes to stderr and the bulk replay
 // as it ended to stdout.
 func (d *desk) follow(ctx context.Context, id string) error {
-	out := d.stdout
+	out := d.Stdout
 	if d.json {
-		out = d.stderr
+		out = d.Stderr
 	}
-	progress := &progress{w: out, terminal: isTerminal(out)}
+	progress := &progress{w: out, terminal: shell.IsTerminal(out)}
 	for still := d.still(); ; {
 		var bulk adminapi.Bulk
 		answer, err := d.Get(ctx, adminapi.Path("replays", id), nil, &bulk)
@@ -55,7 +56,7 @@ func (d *desk) follow(ctx context.Context, id string) error {
 		}
 		progress.end()
 		if d.json {
-			if err := printJSON(d.stdout, answer); err != nil {
+			if err := printJSON(d.Stdout, answer); err != nil {
 				return err
 			}
 		}
@@ -66,7 +67,7 @@ func (d *desk) follow(ctx context.Context, id string) error {
 func (d *desk) unfollowed(p *progress, id string) error {
 	p.end()
 	return fmt.Errorf("not followed any more; the bulk replay goes on\nfollow it:  %s follow %s\ncancel it:  %s cancel %s --reason '...'",
-		d.self, shellQuote(terminal.Line(id)), d.self, shellQuote(terminal.Line(id)))
+		d.self, shell.Quote(terminal.Line(id)), d.self, shell.Quote(terminal.Line(id)))
 }
 
 // endOf is the error of a bulk replay that did not deliver all of its dead
@@ -75,11 +76,11 @@ func endOf(b adminapi.Bulk) error {
 	left := fmt.Sprintf("%d of %d were delivered, %d failed, %d were passed over", b.Delivered, b.Total, b.Failed, b.Skipped)
 	switch {
 	case b.State == dlq.BulkStopped:
-		return &exitError{exitNotAll, fmt.Errorf("the bulk replay was stopped: %s; %s", terminal.Line(b.EndReason), left)}
+		return shell.Exit(shell.ExitNotAll, fmt.Errorf("the bulk replay was stopped: %s; %s", terminal.Line(b.EndReason), left))
 	case b.State == dlq.BulkCancelled:
-		return &exitError{exitNotAll, fmt.Errorf("the bulk replay was cancelled by %s; %s", terminal.Line(b.CancelledBy), left)}
+		return shell.Exit(shell.ExitNotAll, fmt.Errorf("the bulk replay was cancelled by %s; %s", terminal.Line(b.CancelledBy), left))
 	case b.Delivered < b.Total:
-		return &exitError{exitNotAll, fmt.Errorf("not all is delivered: %s", left)}
+		return shell.Exit(shell.ExitNotAll, fmt.Errorf("not all is delivered: %s", left))
 	}
 	return nil
 }

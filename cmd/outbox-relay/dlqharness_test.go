@@ -17,6 +17,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -152,7 +153,7 @@ func (c *clinic) dlq(who string, args ...string) result {
 func (c *clinic) mustDLQ(who string, args ...string) string {
 	c.t.Helper()
 	got := c.dlq(who, args...)
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		c.t.Fatalf("dlq %s as %s: %+v", strings.Join(args, " "), who, got)
 	}
 	return got.stdout

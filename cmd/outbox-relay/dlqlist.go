@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
@@ -19,7 +20,7 @@ type dlqListCmd struct {
 }
 
 // Run prints one page of dead letters.
-func (c *dlqListCmd) Run(ctx context.Context, p process) error {
+func (c *dlqListCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		filter := c.filter()
 		if !c.Any && c.State == "" {
@@ -32,9 +33,9 @@ func (c *dlqListCmd) Run(ctx context.Context, p process) error {
 		}
 		c.add(query)
 		return show(ctx, d, "/dlq", query, func(page adminapi.List[adminapi.Item]) error {
-			t := newTable(d.stdout, "DEAD SINCE", "TIER", "STATE", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
+			t := shell.NewTable(d.Stdout, "DEAD SINCE", "TIER", "STATE", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
 			for _, i := range page.Items {
-				t.row(moment(i.DeadAt), string(i.Tier), standing(i), i.Outbox+"/"+i.EventType,
+				t.Row(moment(i.DeadAt), string(i.Tier), standing(i), i.Outbox+"/"+i.EventType,
 					i.AggregateID+" v"+strconv.FormatInt(i.AggregateVersion, 10), brief(lastError(i), 60), i.ID)
 			}
 			return d.endPage(t, len(page.Items), "dead letters", page.NextPageToken)
@@ -68,18 +69,18 @@ func told(e adminapi.Attempt) string {
 
 // endPage prints a table, or that it is empty, and how to go on. A page may be
 // empty though later ones are not.
-func (d *desk) endPage(t *table, n int, what, next string) error {
+func (d *desk) endPage(t *shell.Table, n int, what, next string) error {
 	if n == 0 && next == "" {
-		_, err := fmt.Fprintln(d.stdout, "no "+what)
+		_, err := fmt.Fprintln(d.Stdout, "no "+what)
 		return err
 	}
 	if n == 0 {
-		fmt.Fprintf(d.stdout, "no %s on this page\n", what)
-	} else if err := t.flush(); err != nil {
+		fmt.Fprintf(d.Stdout, "no %s on this page\n", what)
+	} else if err := t.Flush(); err != nil {
 		return err
 	}
 	if next != "" {
-		fmt.Fprintf(d.stderr, "there are more: the same with --page-token %s\n", shellQuote(terminal.Line(next)))
+		fmt.Fprintf(d.Stderr, "there are more: the same with --page-token %s\n", shell.Quote(terminal.Line(next)))
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ type dlqGroupsCmd struct {
 }
 
 // Run prints one page of groups.
-func (c *dlqGroupsCmd) Run(ctx context.Context, p process) error {
+func (c *dlqGroupsCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		filter := c.filter()
 		if !c.Any && c.State == "" {
@@ -105,9 +106,9 @@ func (c *dlqGroupsCmd) Run(ctx context.Context, p process) error {
 		}
 		c.add(query)
 		return show(ctx, d, "/dlq/groups", query, func(page adminapi.List[adminapi.Group]) error {
-			t := newTable(d.stdout, "COUNT", "EVENT", "ERROR", "FIRST", "LAST", "GROUP")
+			t := shell.NewTable(d.Stdout, "COUNT", "EVENT", "ERROR", "FIRST", "LAST", "GROUP")
 			for _, g := range page.Items {
-				t.row(strconv.FormatInt(g.Count, 10), g.EventType, brief(g.Code+": "+g.Error, 80), moment(g.FirstSeen), moment(g.LastSeen), g.ID)
+				t.Row(strconv.FormatInt(g.Count, 10), g.EventType, brief(g.Code+": "+g.Error, 80), moment(g.FirstSeen), moment(g.LastSeen), g.ID)
 			}
 			return d.endPage(t, len(page.Items), "dead letters", page.NextPageToken)
 		})
@@ -120,14 +121,14 @@ type dlqFreezesCmd struct {
 }
 
 // Run prints one page of freezes.
-func (c *dlqFreezesCmd) Run(ctx context.Context, p process) error {
+func (c *dlqFreezesCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		query := url.Values{}
 		c.add(query)
 		return show(ctx, d, "/freezes", query, func(page adminapi.List[adminapi.Freeze]) error {
-			t := newTable(d.stdout, "FROZEN SINCE", "AGGREGATE", "STATE", "BY", "RELEASED BY", "DEAD LETTERS")
+			t := shell.NewTable(d.Stdout, "FROZEN SINCE", "AGGREGATE", "STATE", "BY", "RELEASED BY", "DEAD LETTERS")
 			for _, f := range page.Items {
-				t.row(moment(f.FrozenAt), f.AggregateID, string(f.State), f.Outbox+"/"+f.EventType, orDash(f.ReleasedBy), strconv.Itoa(len(f.DeadLetters)))
+				t.Row(moment(f.FrozenAt), f.AggregateID, string(f.State), f.Outbox+"/"+f.EventType, orDash(f.ReleasedBy), strconv.Itoa(len(f.DeadLetters)))
 			}
 			return d.endPage(t, len(page.Items), "frozen aggregates", page.NextPageToken)
 		})
@@ -147,7 +148,7 @@ type dlqAuditCmd struct {
 }
 
 // Run prints one page of the audit.
-func (c *dlqAuditCmd) Run(ctx context.Context, p process) error {
+func (c *dlqAuditCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		query := url.Values{}
 		for name, value := range map[string]string{
@@ -160,9 +161,9 @@ func (c *dlqAuditCmd) Run(ctx context.Context, p process) error {
 		}
 		c.add(query)
 		return show(ctx, d, "/audit", query, func(page adminapi.List[adminapi.Entry]) error {
-			t := newTable(d.stdout, "AT", "WHO", "ROLE", "DID", "TO", "FROM STATE", "TO STATE", "REASON")
+			t := shell.NewTable(d.Stdout, "AT", "WHO", "ROLE", "DID", "TO", "FROM STATE", "TO STATE", "REASON")
 			for _, e := range page.Items {
-				t.row(moment(e.At), e.Actor, e.Role, e.Action, e.Subject+" "+e.On, orDash(e.From), orDash(e.To), orDash(brief(e.Reason, 60)))
+				t.Row(moment(e.At), e.Actor, e.Role, e.Action, e.Subject+" "+e.On, orDash(e.From), orDash(e.To), orDash(brief(e.Reason, 60)))
 			}
 			return d.endPage(t, len(page.Items), "entries", page.NextPageToken)
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
@@ -31,18 +33,18 @@ func (c *dlqShowCmd) Validate() error {
 }
 
 // Run prints one dead letter.
-func (c *dlqShowCmd) Run(ctx context.Context, p process) error {
+func (c *dlqShowCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		if c.Uncover && d.json {
 			answer, err := d.Post(ctx, adminapi.Path("dlq", c.ID, "uncover"), adminapi.Why{Reason: c.Reason}, nil)
 			if err != nil {
 				return err
 			}
-			return printJSON(d.stdout, answer)
+			return printJSON(d.Stdout, answer)
 		}
 		return show(ctx, d, adminapi.Path("dlq", c.ID), nil, func(i adminapi.Item) error {
-			fmt.Fprintf(d.stdout, "%s\n\n", terminal.Line(story(i)))
-			facts := newTable(d.stdout)
+			fmt.Fprintf(d.Stdout, "%s\n\n", terminal.Line(story(i)))
+			facts := shell.NewTable(d.Stdout)
 			for _, fact := range [][2]string{
 				{"ID", i.ID},
 				{"event", i.EventID + " " + i.EventType},
@@ -55,9 +57,9 @@ func (c *dlqShowCmd) Run(ctx context.Context, p process) error {
 				{"next replay", moment(i.NextReplayAt)},
 				{"group", orDash(i.Group)},
 			} {
-				facts.row(fact[0], fact[1])
+				facts.Row(fact[0], fact[1])
 			}
-			if err := facts.flush(); err != nil {
+			if err := facts.Flush(); err != nil {
 				return err
 			}
 			if err := d.history(i); err != nil || !c.Uncover {
@@ -74,12 +76,12 @@ func (d *desk) uncover(ctx context.Context, id, reason string) error {
 	if _, err := d.Post(ctx, adminapi.Path("dlq", id, "uncover"), adminapi.Why{Reason: reason}, &u); err != nil {
 		return err
 	}
-	fmt.Fprintln(d.stdout)
-	if err := printJSON(d.stdout, u.Record); err != nil {
+	fmt.Fprintln(d.Stdout)
+	if err := printJSON(d.Stdout, u.Record); err != nil {
 		return err
 	}
 	if u.RecordTrimmed {
-		fmt.Fprintln(d.stderr, "the copy lacks the payload, which stands in the outbox document alone")
+		fmt.Fprintln(d.Stderr, "the copy lacks the payload, which stands in the outbox document alone")
 	}
 	return nil
 }
@@ -98,7 +100,7 @@ func story(i adminapi.Item) string {
 		if i.Replays == 1 {
 			verb = "has"
 		}
-		fmt.Fprintf(&b, "%s %s ended since%s. ", plural(i.Replays, "replay"), verb, last)
+		fmt.Fprintf(&b, "%s %s ended since%s. ", shell.Plural(i.Replays, "replay"), verb, last)
 	}
 	b.WriteString(outcome(i))
 	return b.String()
@@ -106,7 +108,7 @@ func story(i adminapi.Item) string {
 
 // cause is why it died.
 func cause(i adminapi.Item) string {
-	attempts := plural(i.Attempts, "attempt")
+	attempts := shell.Plural(i.Attempts, "attempt")
 	switch i.Reason {
 	case contracts.ContractViolation:
 		if i.Attempts == 0 { // those that an outage ended are not counted
@@ -144,7 +146,7 @@ func lastOf(all []adminapi.Attempt, introduction string) string {
 		return ""
 	}
 	e := all[len(all)-1]
-	return fmt.Sprintf("%s%s (%s)", introduction, orElse(e.Target, "the check"), brief(told(e), 200))
+	return fmt.Sprintf("%s%s (%s)", introduction, cmp.Or(e.Target, "the check"), brief(told(e), 200))
 }
 
 // outcome tells how it stands.
@@ -175,32 +177,25 @@ func tierOf(i adminapi.Item) string {
 	return string(i.Tier) + ", first " + string(i.OriginalTier)
 }
 
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // history prints an item's attempts and decisions, and what may be done now.
 func (d *desk) history(i adminapi.Item) error {
 	if len(i.Errors) > 0 {
-		fmt.Fprintln(d.stdout)
-		t := newTable(d.stdout, "FAILED AT", "ATTEMPT", "TARGET", "CODE", "MESSAGE")
+		fmt.Fprintln(d.Stdout)
+		t := shell.NewTable(d.Stdout, "FAILED AT", "ATTEMPT", "TARGET", "CODE", "MESSAGE")
 		for _, e := range i.Errors {
-			t.row(moment(e.Time), strconv.Itoa(e.Attempt), orDash(e.Target), e.Code, brief(e.Message, 120))
+			t.Row(moment(e.Time), strconv.Itoa(e.Attempt), orDash(e.Target), e.Code, brief(e.Message, 120))
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
 	}
 	if len(i.Decisions) > 0 {
-		fmt.Fprintln(d.stdout)
-		t := newTable(d.stdout, "DECIDED AT", "BY", "ACTION", "REASON")
+		fmt.Fprintln(d.Stdout)
+		t := shell.NewTable(d.Stdout, "DECIDED AT", "BY", "ACTION", "REASON")
 		for _, e := range i.Decisions {
-			t.row(moment(e.At), e.By, e.Action, e.Reason)
+			t.Row(moment(e.At), e.By, e.Action, e.Reason)
 		}
-		if err := t.flush(); err != nil {
+		if err := t.Flush(); err != nil {
 			return err
 		}
 	}
@@ -214,7 +209,7 @@ func (d *desk) possible(i adminapi.Item) {
 		return
 	}
 	var not []string
-	fmt.Fprintln(d.stdout)
+	fmt.Fprintln(d.Stdout)
 	for _, a := range i.Actions {
 		if !a.Allowed {
 			line := "no " + a.Action + " now: " + a.Why
@@ -224,12 +219,12 @@ func (d *desk) possible(i adminapi.Item) {
 			not = append(not, line)
 			continue
 		}
-		fmt.Fprintf(d.stdout, "to %-10s %s %s %s --reason '...'\n", terminal.Line(a.Action), d.self, terminal.Line(a.Action), shellQuote(terminal.Line(i.ID)))
+		fmt.Fprintf(d.Stdout, "to %-10s %s %s %s --reason '...'\n", terminal.Line(a.Action), d.self, terminal.Line(a.Action), shell.Quote(terminal.Line(i.ID)))
 	}
 	for _, line := range not {
-		fmt.Fprintln(d.stdout, terminal.Line(line))
+		fmt.Fprintln(d.Stdout, terminal.Line(line))
 	}
 	if i.PayloadWithheld != "" {
-		fmt.Fprintf(d.stdout, "to see the covered payload, as security: %s show %s --uncover --reason '...'\n", d.self, shellQuote(terminal.Line(i.ID)))
+		fmt.Fprintf(d.Stdout, "to see the covered payload, as security: %s show %s --uncover --reason '...'\n", d.self, shell.Quote(terminal.Line(i.ID)))
 	}
 }

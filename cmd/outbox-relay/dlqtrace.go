@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 type dlqTraceCmd struct {
@@ -14,23 +14,20 @@ type dlqTraceCmd struct {
 }
 
 // Run prints a trace's timeline.
-func (c *dlqTraceCmd) Run(ctx context.Context, p process) error {
+func (c *dlqTraceCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		return show(ctx, d, adminapi.Path("trace", c.TraceID), nil, func(l adminapi.Timeline) error {
-			t := newTable(d.stdout, "AT", "WHAT", "EVENT", "TOLD")
+			t := shell.NewTable(d.Stdout, "AT", "WHAT", "EVENT", "TOLD")
 			for _, e := range l.Events {
-				t.row(moment(e.At), e.Kind, orDash(e.EventType), brief(e.Summary, 160))
+				t.Row(moment(e.At), e.Kind, orDash(e.EventType), brief(e.Summary, 160))
 			}
 			if err := d.endPage(t, len(l.Events), "events of this trace", ""); err != nil {
 				return err
 			}
 			if l.Truncated {
-				fmt.Fprintln(d.stderr, "there is more of it than is shown")
+				fmt.Fprintln(d.Stderr, "there is more of it than is shown")
 			}
 			return nil
 		})
 	})
 }
-
-// joined is a list in words.
-func joined(names []string) string { return strings.Join(names, ", ") }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,15 +47,15 @@ func (d *desk) tellWait(ctx context.Context, lane contracts.Lane, targets []stri
 	}
 	switch found := append(paused, out...); {
 	case lane == "" && len(found) > 0:
-		fmt.Fprintf(d.stderr, "still waiting; what of it is concerned waits: %s\n", strings.Join(found, "; "))
+		fmt.Fprintf(d.Stderr, "still waiting; what of it is concerned waits: %s\n", strings.Join(found, "; "))
 	case len(found) > 0:
-		fmt.Fprintf(d.stderr, "still waiting: %s\n", strings.Join(found, "; "))
+		fmt.Fprintf(d.Stderr, "still waiting: %s\n", strings.Join(found, "; "))
 	case lanesErr != nil || targetsErr != nil:
-		fmt.Fprintln(d.stderr, "still waiting; what for cannot be seen here: /readyz of the service tells which targets are out")
+		fmt.Fprintln(d.Stderr, "still waiting; what for cannot be seen here: /readyz of the service tells which targets are out")
 	case lane == "":
-		fmt.Fprintf(d.stderr, "still waiting; what for is not known: no lane is paused, and %s sees no target out\n", seenBy)
+		fmt.Fprintf(d.Stderr, "still waiting; what for is not known: no lane is paused, and %s sees no target out\n", seenBy)
 	default:
-		fmt.Fprintf(d.stderr, "still waiting; what for is not known: its lane is not paused, and %s sees none of its targets out\n", seenBy)
+		fmt.Fprintf(d.Stderr, "still waiting; what for is not known: its lane is not paused, and %s sees none of its targets out\n", seenBy)
 	}
 }
 
@@ -79,10 +80,10 @@ func (d *desk) targetsOut(ctx context.Context, targets []string) (found []string
 	if _, err := d.Get(ctx, "/targets", nil, &all); err != nil {
 		return nil, "", err
 	}
-	seenBy = orElse(terminal.Line(all.Instance), "the service")
+	seenBy = cmp.Or(terminal.Line(all.Instance), "the service")
 	for _, t := range all.Items {
 		if t.State != "closed" && (len(targets) == 0 || slices.Contains(targets, t.Target)) {
-			found = append(found, terminal.Line(fmt.Sprintf("%s is out (%s), as %s sees it", t.Target, orElse(t.Reason, t.State), seenBy)))
+			found = append(found, terminal.Line(fmt.Sprintf("%s is out (%s), as %s sees it", t.Target, cmp.Or(t.Reason, t.State), seenBy)))
 		}
 	}
 	return found, seenBy, nil

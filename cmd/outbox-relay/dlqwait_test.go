@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -38,7 +39,7 @@ func counter(t *testing.T, answers map[string][]any) (d *desk, stdout, stderr *s
 	}
 	t.Cleanup(client.Close)
 	stdout, stderr = &strings.Builder{}, &strings.Builder{}
-	return &desk{Client: client, process: process{stdout: stdout, stderr: stderr}, self: "outbox-relay dlq"}, stdout, stderr
+	return &desk{Client: client, Process: shell.Process{Stdout: stdout, Stderr: stderr}, self: "outbox-relay dlq"}, stdout, stderr
 }
 
 func TestWaitIsExplained(t *testing.T) {
@@ -182,7 +183,7 @@ func TestDeliveredBlockTellsOfItsFreeze(t *testing.T) {
 
 func TestEmptyPageWithMoreBehindIt(t *testing.T) {
 	d, stdout, stderr := counter(t, nil)
-	if err := d.endPage(newTable(io.Discard, "HEAD"), 0, "dead letters", "n"); err != nil {
+	if err := d.endPage(shell.NewTable(io.Discard, "HEAD"), 0, "dead letters", "n"); err != nil {
 		t.Fatal(err)
 	}
 	if stdout.String() != "no dead letters on this page\n" || !strings.Contains(stderr.String(), "--page-token n") {
@@ -223,7 +224,7 @@ func TestBulkFreezesItsFilter(t *testing.T) {
 			args := append([]string{"dlq", "bulk", "--url", server.URL + "/", "--group", "g", "--yes", "--no-follow", "--reason", "x"}, tc.args...)
 			before := time.Now()
 			got := runProgram(t, nil, "", args...)
-			if got.code != exitOK || !strings.Contains(got.stdout, tc.want) || len(posted) != tc.posts {
+			if got.code != shell.ExitOK || !strings.Contains(got.stdout, tc.want) || len(posted) != tc.posts {
 				t.Fatalf("%d requests, want %d; %+v, want %q", len(posted), tc.posts, got, tc.want)
 			}
 			to := posted[0].Filter.To

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/relay"
 )
@@ -37,7 +38,7 @@ func TestE2ERollingDeploy(t *testing.T) {
 	}
 	before.signal(t, syscall.SIGTERM)
 	f.spread(map[string]int{"after": 6})
-	if code := before.wait(t); code != exitOK {
+	if code := before.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	f.flowOn(200)

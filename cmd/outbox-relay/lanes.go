@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
@@ -22,7 +24,7 @@ type lanesListCmd struct {
 }
 
 // Run lists the lanes.
-func (c *lanesListCmd) Run(ctx context.Context, p process) error {
+func (c *lanesListCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		var lanes adminapi.List[adminapi.Lane]
 		answer, err := d.Get(ctx, "/lanes", nil, &lanes)
@@ -30,13 +32,13 @@ func (c *lanesListCmd) Run(ctx context.Context, p process) error {
 			return err
 		}
 		if d.json {
-			return printJSON(d.stdout, answer)
+			return printJSON(d.Stdout, answer)
 		}
-		t := newTable(d.stdout, "LANE", "SLA", "P50", "P99", "WAITING", "DELIVERED", "STATE")
+		t := shell.NewTable(d.Stdout, "LANE", "SLA", "P50", "P99", "WAITING", "DELIVERED", "STATE")
 		for _, l := range lanes.Items {
-			t.row(string(l.Lane), millis(l.SLAMillis), millis(l.P50Millis), millis(l.P99Millis), fmt.Sprint(l.Queued+l.InFlight+l.Waiting), fmt.Sprint(l.Delivered), laneState(l))
+			t.Row(string(l.Lane), millis(l.SLAMillis), millis(l.P50Millis), millis(l.P99Millis), fmt.Sprint(l.Queued+l.InFlight+l.Waiting), fmt.Sprint(l.Delivered), laneState(l))
 		}
-		return t.flush()
+		return t.Flush()
 	})
 }
 
@@ -51,7 +53,7 @@ func laneState(l adminapi.Lane) string {
 	if !l.Paused {
 		return "runs"
 	}
-	return fmt.Sprintf("paused by %s: %s", orElse(l.PausedBy, "somebody"), orElse(l.PauseReason, "none given"))
+	return fmt.Sprintf("paused by %s: %s", cmp.Or(l.PausedBy, "somebody"), cmp.Or(l.PauseReason, "none given"))
 }
 
 // laneFlags name a lane, and why something is done to it.
@@ -62,7 +64,7 @@ type laneFlags struct {
 }
 
 // set pauses or resumes the lane.
-func (f *laneFlags) set(ctx context.Context, p process, verb string) error {
+func (f *laneFlags) set(ctx context.Context, p shell.Process, verb string) error {
 	return f.ask(p, func(d *desk) error {
 		var control adminapi.LaneControl
 		answer, err := d.Post(ctx, adminapi.Path("lanes", string(f.Lane), verb), adminapi.Why{Reason: f.Reason}, &control)
@@ -70,13 +72,13 @@ func (f *laneFlags) set(ctx context.Context, p process, verb string) error {
 			return err
 		}
 		if d.json {
-			return printJSON(d.stdout, answer)
+			return printJSON(d.Stdout, answer)
 		}
 		state := "runs"
 		if control.Paused {
 			state = "is paused"
 		}
-		fmt.Fprintf(d.stdout, "%s %s on all instances, says %s: %s\n", terminal.Line(string(f.Lane)), state, terminal.Line(orElse(control.By, "nobody yet")), terminal.Line(orElse(control.Reason, "none given")))
+		fmt.Fprintf(d.Stdout, "%s %s on all instances, says %s: %s\n", terminal.Line(string(f.Lane)), state, terminal.Line(cmp.Or(control.By, "nobody yet")), terminal.Line(cmp.Or(control.Reason, "none given")))
 		return nil
 	})
 }
@@ -84,9 +86,13 @@ func (f *laneFlags) set(ctx context.Context, p process, verb string) error {
 type lanesPauseCmd struct{ laneFlags }
 
 // Run pauses.
-func (c *lanesPauseCmd) Run(ctx context.Context, p process) error { return c.set(ctx, p, "pause") }
+func (c *lanesPauseCmd) Run(ctx context.Context, p shell.Process) error {
+	return c.set(ctx, p, "pause")
+}
 
 type lanesResumeCmd struct{ laneFlags }
 
 // Run resumes.
-func (c *lanesResumeCmd) Run(ctx context.Context, p process) error { return c.set(ctx, p, "resume") }
+func (c *lanesResumeCmd) Run(ctx context.Context, p shell.Process) error {
+	return c.set(ctx, p, "resume")
+}

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
 	"time"
 
-	"golang.org/x/term"
-
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -80,7 +77,7 @@ func (c *localCmd) rate() float64 {
 }
 
 // Run runs until ctx ends, or until all records of --records are accounted for.
-func (c *localCmd) Run(ctx context.Context, p process) error {
+func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
 	catalog, err := c.load()
 	if err != nil {
 		return err
@@ -93,16 +90,16 @@ func (c *localCmd) Run(ctx context.Context, p process) error {
 	if c.Fault {
 		target, ok := catalog.Targets[c.FaultTarget]
 		if !ok || target.Kind != contracts.KindPubSub {
-			return usageError("--fault-target %s: the catalog has no such target", c.FaultTarget)
+			return shell.Usagef("--fault-target %s: the catalog has no such target", c.FaultTarget)
 		}
 		outage = newOutage(target, c.FaultAfter, c.FaultFor)
 		troubles = demo.Plan(catalog, rand.Uint64(), c.FaultTarget)
 	}
-	log, err := newLogger(p.stderr, logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}, localProject)
+	log, err := newLogger(p.Stderr, logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}, localProject)
 	if err != nil {
 		return err
 	}
-	traces, err := tracesFrom(p.env)
+	traces, err := tracesFrom(p.Env)
 	if err != nil {
 		return err
 	}
@@ -119,11 +116,5 @@ func (c *localCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	run.start(ctx)
-	return run.show(ctx, p.stdout, isTerminal(p.stdout))
-}
-
-// isTerminal reports whether w is one that can be drawn on.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return run.show(ctx, p.Stdout, shell.IsTerminal(p.Stdout))
 }

@@ -10,13 +10,14 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
 	"outboxrelay/relay"
 )
 
 func TestLocalRecords(t *testing.T) {
 	got := runProgram(t, nil, "", "local", "--records", "200", "--rate", "0", "--http", "127.0.0.1:0")
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		t.Fatalf("local: %+v", got)
 	}
 	for _, want := range []string{
@@ -39,7 +40,7 @@ func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
 	// machine that stalls now and then.
 	got := runProgram(t, nil, "", "local", "--records", "300", "--rate", "60", "--http", "127.0.0.1:0",
 		"--fault", "--fault-after", "1s", "--fault-for", "5s")
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		t.Fatalf("local: %+v", got)
 	}
 	for _, want := range []string{
@@ -73,14 +74,14 @@ func TestLocalPrintsCommandsThatWork(t *testing.T) {
 		var got result
 		eventually(t, "its target takes it", func() bool { // it was refused until somebody saw that it is dead
 			got = runProgram(t, map[string]string{"OUTBOX_RELAY_URL": p[1], "OUTBOX_RELAY_TOKEN": p[2]}, "", args...)
-			return got.code != exitNotAll
+			return got.code != shell.ExitNotAll
 		})
-		if got.code != exitOK || got.stdout == "" {
+		if got.code != shell.ExitOK || got.stdout == "" {
 			t.Errorf("%s as %s: %+v", p[3], p[2], got)
 		}
 	}
 	run.stdout.find(t, "(?s)frozen aggregates: 1.*\n(dead letters: 1 SAFE_AUTO)\n")
-	if code := run.stop(t); code != exitOK {
+	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
 	if out := run.stdout.String(); !strings.Contains(out, "0 held") || !strings.Contains(out, "2 replays, 0 out of order") {
@@ -122,7 +123,7 @@ func TestLocalRunsUntilItIsStopped(t *testing.T) {
 			t.Errorf("%s = %d", path, status)
 		}
 	}
-	if code := run.stop(t); code != exitOK {
+	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
 	if !strings.Contains(run.stdout.String(), "records appended") {
@@ -134,10 +135,10 @@ func TestLocalWithoutSamples(t *testing.T) {
 	run := startProgram(t, nil, "local", "--no-samples", "--http", "127.0.0.1:0")
 	firestore := run.stdout.find(t, `FIRESTORE_EMULATOR_HOST=(\S+)`)
 	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localProject, envFirestoreHost: firestore}
-	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != exitOK {
+	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != shell.ExitOK {
 		t.Errorf("append beside it: %+v", got)
 	}
-	if code := run.stop(t); code != exitOK {
+	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
 }
@@ -145,7 +146,7 @@ func TestLocalWithoutSamples(t *testing.T) {
 func TestLocalTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
 	got := runProgram(t, nil, "", "local", "--http", cloud.PubSubAddr)
-	if got.code != exitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --http") {
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --http") {
 		t.Errorf("local: %+v", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // stopDemo ends the producers and the relay. The consumers go on until what the
@@ -57,8 +58,8 @@ func (l *localRun) judge(w io.Writer, counted bool) error {
 	}
 	summary.Print(w)
 	if counted && !summary.Kept() {
-		return &exitError{exitBroken, fmt.Errorf("the promise is broken: %d records lost, %d messages out of order, %d tokens without their claims",
-			summary.Lost(), summary.Totals.OutOfOrder, summary.Stale())}
+		return shell.Exit(shell.ExitBroken, fmt.Errorf("the promise is broken: %d records lost, %d messages out of order, %d tokens without their claims",
+			summary.Lost(), summary.Totals.OutOfOrder, summary.Stale()))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -24,7 +25,7 @@ func tryOut(w io.Writer, addr string, troubles []*demo.Trouble) {
 	as("viewer", "list")
 	as("viewer", "groups")
 	for _, t := range troubles {
-		id := shellQuote(t.DeadLetter())
+		id := shell.Quote(t.DeadLetter())
 		fmt.Fprintf(w, "%s, %s: ", t.Tier, t.Record.EventType)
 		switch t.Tier {
 		case contracts.SafeAuto:
@@ -39,10 +40,10 @@ func tryOut(w io.Writer, addr string, troubles []*demo.Trouble) {
 			as("viewer", "freezes")
 			as("security", "authorize "+id+" --reason 'checked with the owner'")
 			as("operator", "replay "+id+" --wait --reason 'authorized'")
-			as("security", "release "+shellQuote(t.Record.AggregateID)+" --reason 'the role is in place'")
+			as("security", "release "+shell.Quote(t.Record.AggregateID)+" --reason 'the role is in place'")
 		}
 	}
-	as("viewer", "trace "+shellQuote(troubles[len(troubles)-1].Record.TraceID))
+	as("viewer", "trace "+shell.Quote(troubles[len(troubles)-1].Record.TraceID))
 	as("viewer", "audit")
 	fmt.Fprintln(w)
 }

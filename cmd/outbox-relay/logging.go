@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
@@ -25,7 +26,7 @@ type logFlags struct {
 func newLogger(w io.Writer, flags logFlags, project string) (*zap.Logger, error) {
 	level, err := zapcore.ParseLevel(flags.LogLevel)
 	if err != nil {
-		return nil, usageError("log level: %v", err)
+		return nil, shell.Usagef("log level: %v", err)
 	}
 	out := zapcore.Lock(zapcore.AddSync(terminal.Escaping(w)))
 	if flags.LogFormat == "console" {

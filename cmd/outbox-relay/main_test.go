@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // asProgram makes the test binary run the program in place of the tests, so
@@ -49,7 +51,7 @@ func runProgram(t *testing.T, env map[string]string, stdin string, args ...strin
 	return result{code, stdout.String(), stderr.String()}
 }
 
-func fromMap(env map[string]string) lookup {
+func fromMap(env map[string]string) shell.Lookup {
 	return func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok

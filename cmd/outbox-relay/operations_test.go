@@ -14,6 +14,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq/admin"
@@ -98,7 +99,7 @@ func (o *operation) roll(old []*instance, names []string, settings ...string) (s
 	}
 	for _, i := range old {
 		i.signal(o.t, syscall.SIGTERM)
-		if code := i.wait(o.t); code != exitOK {
+		if code := i.wait(o.t); code != shell.ExitOK {
 			o.t.Errorf("%s ended with exit code %d", i.name, code)
 		}
 	}
@@ -128,7 +129,7 @@ func shown(args []string) string {
 func (o *operation) mustAsk(i *instance, who string, args ...string) string {
 	o.t.Helper()
 	got := o.ask(i, who, args...)
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		o.t.Fatalf("exit code %d", got.code)
 	}
 	return got.stdout

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 const operationsDoc = "../../docs/OPERATIONS.md"
@@ -25,7 +27,7 @@ func operationsText(t *testing.T) string {
 func TestOperationsDocCommandsParse(t *testing.T) {
 	text := strings.ReplaceAll(operationsText(t), "\\\n", " ")
 	commands := regexp.MustCompile("(?m)(?:^\\s+(?:\\$ )?|`)outbox-relay ([^#|>&`\n]+)").FindAllStringSubmatch(text, -1)
-	env := lookup(func(name string) (string, bool) {
+	env := shell.Lookup(func(name string) (string, bool) {
 		value, ok := map[string]string{"GOOGLE_CLOUD_PROJECT": "my-project", "OUTBOX_RELAY_URL": "https://relay.example.com"}[name]
 		return value, ok
 	})

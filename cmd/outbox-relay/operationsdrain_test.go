@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
@@ -64,7 +65,7 @@ func TestE2EOperationsDrain(t *testing.T) {
 	for _, i := range running {
 		t.Logf("%s: %s", i.name, memory(t, i))
 		i.signal(t, syscall.SIGTERM)
-		if code := i.wait(t); code != exitOK {
+		if code := i.wait(t); code != shell.ExitOK {
 			t.Errorf("%s ended with %d", i.name, code)
 		}
 		t.Logf("%s: exit code 0, %s", i.name, lastMessage(i))

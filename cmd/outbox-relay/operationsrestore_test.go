@@ -13,6 +13,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/google"
 	"outboxrelay/deploy/local/thorough"
@@ -177,7 +178,7 @@ func (b *brokenOff) settled(as string) result {
 		return err == nil && len(live) == 0
 	})
 	got := b.restore(args...)
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		b.t.Fatalf("exit code %d", got.code)
 	}
 	return got
@@ -243,8 +244,8 @@ func TestE2EOperationsRestoreWithoutSettling(t *testing.T) {
 	i := b.start("relay-2")
 	b.spread(map[string]int{"relay-2": 6})
 	got := b.restore("--before", b.at.Format(time.RFC3339), "--as", "delivered", "--by", "alice@example.com", "--reason", "too late", "--yes")
-	if got.code != exitConflict {
-		t.Errorf("beside a relay: exit code %d, want %d", got.code, exitConflict)
+	if got.code != shell.ExitConflict {
+		t.Errorf("beside a relay: exit code %d, want %d", got.code, shell.ExitConflict)
 	}
 	b.mustAsk(i, "operator", "lanes", "resume", "STANDARD_LANE", "--reason", "restored")
 	patiently(t, "it comes again", testPatience, 50*time.Millisecond, func() bool { return b.tally().Duplicates-before.Duplicates >= 120 })

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.uber.org/zap"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
@@ -53,8 +54,8 @@ func (c *serveCmd) Validate() error {
 }
 
 // Run serves until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, p process) error {
-	at, err := c.place(p.env)
+func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
+	at, err := c.place(p.Env)
 	if err != nil {
 		return err
 	}
@@ -65,11 +66,11 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
-	log, err := newLogger(p.stderr, c.logFlags, at.project)
+	log, err := newLogger(p.Stderr, c.logFlags, at.project)
 	if err != nil {
 		return err
 	}
-	traces, err := tracesFrom(p.env)
+	traces, err := tracesFrom(p.Env)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	beating := newHeart(log)
 	svc, err := newService(ctx, serviceConfig{
 		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), who: who, mode: auth.Mode(c.AuthMode), log: log,
-		instance: c.instance(p.env), revision: p.env.get("K_REVISION"), leaseTerm: c.LeaseTerm,
+		instance: c.instance(p.Env), revision: p.Env.Get("K_REVISION"), leaseTerm: c.LeaseTerm,
 		traces: traces, heart: beating,
 	})
 	if err != nil {
@@ -94,7 +95,7 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	log.Info("serving", append([]zap.Field{
 		zap.Stringer("addr", lis.Addr()), zap.String("project", at.project), zap.String("outboxes", outboxNames(catalog)),
 		zap.Stringer("build", thisBuild()),
-	}, resources(p.env)...)...)
+	}, resources(p.Env)...)...)
 	return svc.run(ctx, site{servicePages(svc.health, svc.registry).watchedBy(beating), svc.api, svc.console}, lis)
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
@@ -138,7 +139,7 @@ func TestE2EServeDeliversAndStops(t *testing.T) {
 	if _, body := fetch(t, addr, "/metrics"); !strings.Contains(body, "relay_lag_seconds") || !strings.Contains(body, "go_goroutines") {
 		t.Error("/metrics lacks the relay's or the process's")
 	}
-	if code := service.stop(t); code != exitOK {
+	if code := service.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, service.stderr)
 	}
 	if status, _ := fetch(t, addr, "/healthz"); status != 0 {
@@ -171,7 +172,7 @@ func TestServeTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
 	_, port, _ := strings.Cut(cloud.PubSubAddr, ":")
 	got := runProgram(t, cloud.env, "", "serve", "--host", "127.0.0.1", "--port", port)
-	if got.code != exitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --port or PORT") {
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --port or PORT") {
 		t.Errorf("serve: %+v", got)
 	}
 }
@@ -199,7 +200,7 @@ func TestE2EServeKilled(t *testing.T) {
 	second.stderr.find(t, servingAddr)
 	audience.expectAll(t)
 	second.signal(t, syscall.SIGTERM)
-	if code := second.wait(t); code != exitOK {
+	if code := second.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGTERM, stderr:\n%s", code, second.stderr)
 	}
 }

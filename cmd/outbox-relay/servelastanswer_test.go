@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/dlq/dlqtest"
@@ -72,7 +73,7 @@ func TestServeAnswersADecisionUnderWayAsItStops(t *testing.T) {
 	if a := <-answered; a.status != http.StatusOK || a.err != nil {
 		t.Errorf("the decision was answered with %d %s %v", a.status, a.body, a.err)
 	}
-	if code := service.stop(t); code != exitOK {
+	if code := service.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, service.stderr)
 	}
 	if snap, err := doc.Get(t.Context()); err != nil || snap.Data()[contracts.DeadFieldState] != string(contracts.DeadDiscarded) {

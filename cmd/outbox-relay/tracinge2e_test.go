@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -240,7 +241,7 @@ func TestE2ETracesAreSampled(t *testing.T) {
 	}
 	_, body := fetch(t, addr, "/metrics")
 	service.signal(t, syscall.SIGTERM) // which sends whatever there is
-	if code := service.wait(t); code != exitOK {
+	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	trace, _ := parentOf(t, unsampled)
@@ -296,7 +297,7 @@ func TestE2ETracesGoNowhere(t *testing.T) {
 			})
 			began := time.Now()
 			service.signal(t, syscall.SIGTERM)
-			if code := service.wait(t); code != exitOK {
+			if code := service.wait(t); code != shell.ExitOK {
 				t.Errorf("exit code %d", code)
 			}
 			t.Logf("stopped within %v", time.Since(began).Round(10*time.Millisecond))

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // The values of OTEL_EXPORTER_OTLP_PROTOCOL that are known.
@@ -24,16 +26,16 @@ const (
 
 // tracesFrom reads the variables that every OpenTelemetry program has. It
 // returns nil, traces off, unless one of them names an endpoint.
-func tracesFrom(env lookup) (*tracesConfig, error) {
-	if strings.EqualFold(env.get("OTEL_SDK_DISABLED"), "true") {
+func tracesFrom(env shell.Lookup) (*tracesConfig, error) {
+	if strings.EqualFold(env.Get("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
 	}
-	switch exporter := env.get("OTEL_TRACES_EXPORTER"); exporter {
+	switch exporter := env.Get("OTEL_TRACES_EXPORTER"); exporter {
 	case "", "otlp":
 	case "none":
 		return nil, nil
 	default:
-		return nil, usageError("OTEL_TRACES_EXPORTER is %q, want otlp or none", exporter)
+		return nil, shell.Usagef("OTEL_TRACES_EXPORTER is %q, want otlp or none", exporter)
 	}
 	c := &tracesConfig{protocol: first(env, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")}
 	switch c.protocol {
@@ -41,7 +43,7 @@ func tracesFrom(env lookup) (*tracesConfig, error) {
 		c.protocol = protocolGRPC
 	case protocolGRPC, protocolHTTP:
 	default:
-		return nil, usageError("OTEL_EXPORTER_OTLP_PROTOCOL is %q, want %s or %s", c.protocol, protocolGRPC, protocolHTTP)
+		return nil, shell.Usagef("OTEL_EXPORTER_OTLP_PROTOCOL is %q, want %s or %s", c.protocol, protocolGRPC, protocolHTTP)
 	}
 	var err error
 	if c.endpoint, err = tracesEndpoint(env, c.protocol); err != nil || c.endpoint == nil {
@@ -51,18 +53,18 @@ func tracesFrom(env lookup) (*tracesConfig, error) {
 		return nil, err
 	}
 	c.queue = defaultQueue
-	if text := env.get("OTEL_BSP_MAX_QUEUE_SIZE"); text != "" {
+	if text := env.Get("OTEL_BSP_MAX_QUEUE_SIZE"); text != "" {
 		if c.queue, err = strconv.Atoi(text); err != nil || c.queue < 1 {
-			return nil, usageError("OTEL_BSP_MAX_QUEUE_SIZE is %q, want a number of spans from 1", text)
+			return nil, shell.Usagef("OTEL_BSP_MAX_QUEUE_SIZE is %q, want a number of spans from 1", text)
 		}
 	}
 	return c, nil
 }
 
 // first is the value of the first of the variables that is set.
-func first(env lookup, names ...string) string {
+func first(env shell.Lookup, names ...string) string {
 	for _, name := range names {
-		if value := strings.TrimSpace(env.get(name)); value != "" {
+		if value := strings.TrimSpace(env.Get(name)); value != "" {
 			return value
 		}
 	}
@@ -71,7 +73,7 @@ func first(env lookup, names ...string) string {
 
 // tracesEndpoint is where traces go; nil: nowhere. The variable for traces is
 // taken as it is; over HTTP, the one for all signals is where their paths begin.
-func tracesEndpoint(env lookup, protocol string) (*url.URL, error) {
+func tracesEndpoint(env shell.Lookup, protocol string) (*url.URL, error) {
 	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	text := first(env, name)
 	if text == "" {
@@ -82,7 +84,7 @@ func tracesEndpoint(env lookup, protocol string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, usageError("%s is %q, want a URL such as http://localhost:4317", name, text)
+		return nil, shell.Usagef("%s is %q, want a URL such as http://localhost:4317", name, text)
 	}
 	if protocol == protocolHTTP && name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
 		u = u.JoinPath("v1", "traces")
@@ -93,7 +95,7 @@ func tracesEndpoint(env lookup, protocol string) (*url.URL, error) {
 // samplerFrom is the sampler that OTEL_TRACES_SAMPLER names. Without it a record
 // is traced where its producer's trace is, and one of a hundred of those that
 // bring no trace.
-func samplerFrom(env lookup) (sdktrace.Sampler, error) {
+func samplerFrom(env shell.Lookup) (sdktrace.Sampler, error) {
 	name := first(env, "OTEL_TRACES_SAMPLER")
 	if name == "" {
 		name = "parentbased_traceidratio"
@@ -112,7 +114,7 @@ func samplerFrom(env lookup) (sdktrace.Sampler, error) {
 		}
 		root = sdktrace.TraceIDRatioBased(ratio)
 	default:
-		return nil, usageError("OTEL_TRACES_SAMPLER is %q, want always_on, always_off or traceidratio, or one of them after parentbased_", name)
+		return nil, shell.Usagef("OTEL_TRACES_SAMPLER is %q, want always_on, always_off or traceidratio, or one of them after parentbased_", name)
 	}
 	if based {
 		root = sdktrace.ParentBased(root)
@@ -122,14 +124,14 @@ func samplerFrom(env lookup) (sdktrace.Sampler, error) {
 
 // ratioFrom reads OTEL_TRACES_SAMPLER_ARG. OpenTelemetry means all traces where
 // a ratio was asked for without saying which.
-func ratioFrom(env lookup) (float64, error) {
+func ratioFrom(env shell.Lookup) (float64, error) {
 	const name = "OTEL_TRACES_SAMPLER_ARG"
 	text := first(env, name)
 	switch {
 	case text != "":
 		ratio, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(ratio >= 0 && ratio <= 1) {
-			return 0, usageError("%s is %q, want a share from 0 to 1", name, text)
+			return 0, shell.Usagef("%s is %q, want a share from 0 to 1", name, text)
 		}
 		return ratio, nil
 	case first(env, "OTEL_TRACES_SAMPLER") != "":

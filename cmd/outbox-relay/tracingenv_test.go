@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 func TestTracesFromEnvironment(t *testing.T) {
@@ -86,7 +88,7 @@ func TestTracesFromEnvironmentRefuses(t *testing.T) {
 			env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4317"}
 			env[name] = value
 			got := runProgram(t, env, "", "serve", "--project", testProject)
-			if got.code != exitUsage || !strings.Contains(got.stderr, name+" is \""+value+"\", want") {
+			if got.code != shell.ExitUsage || !strings.Contains(got.stderr, name+" is \""+value+"\", want") {
 				t.Errorf("serve with %s=%s: %+v", name, value, got)
 			}
 		})
