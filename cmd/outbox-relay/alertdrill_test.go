@@ -111,12 +111,12 @@ func TestE2EAlertsFire(t *testing.T) {
 	})
 	before := scrape(t, addr)
 
-	client, err := at.dialPubSub(t.Context())
+	client, err := at.DialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	topic := "projects/" + at.project + "/topics/" + c.catalog.Targets["ORG_SCHEDULE"].Topic
+	topic := "projects/" + at.Project + "/topics/" + c.catalog.Targets["ORG_SCHEDULE"].Topic
 	if err := client.TopicAdminClient.DeleteTopic(t.Context(), &pb.DeleteTopicRequest{Topic: topic}); err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (c *appendCmd) Run(ctx context.Context, p shell.Process) error {
 			return shell.Exit(shell.ExitRefused, fmt.Errorf("%w; nothing was written (--skip-bad writes the others)", verdict))
 		}
 	}
-	client, err := at.dialFirestore(ctx)
+	client, err := at.DialFirestore(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
@@ -53,7 +54,7 @@ func documents(t *testing.T, client *firestore.Client, outbox string) map[string
 
 func TestAppendSamples(t *testing.T) {
 	cloud := startCloud(t)
-	client, catalog := cloud.at.mustDialFirestore(t), testCatalog(t)
+	client, catalog := mustDialFirestore(t, cloud.at), testCatalog(t)
 	got := runProgram(t, cloud.env, "", "append", "--outbox", "schedOutbox", "--samples", "250", "--aggregates", "7")
 	want := result{stdout: "appended 250 records, 0 were there already\n"}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
@@ -104,7 +105,7 @@ func TestAppendLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := startCloud(t)
-			client := cloud.at.mustDialFirestore(t)
+			client := mustDialFirestore(t, cloud.at)
 			before := time.Now().Add(-time.Minute)
 			got := runProgram(t, cloud.env, tc.stdin, "append", "--outbox", "accOutbox", tc.arg)
 			if got.code != shell.ExitOK || got.stdout != "appended 2 records, 0 were there already\n" {
@@ -135,7 +136,7 @@ func TestAppendLines(t *testing.T) {
 // More than Firestore takes in one commit goes in several.
 func TestAppendLargeRecords(t *testing.T) {
 	cloud := startCloud(t)
-	client := cloud.at.mustDialFirestore(t)
+	client := mustDialFirestore(t, cloud.at)
 	const records = 16
 	var lines strings.Builder
 	for i := range records {
@@ -185,7 +186,7 @@ func TestAppendRefusesBadLines(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cloud := startCloud(t)
-			client := cloud.at.mustDialFirestore(t)
+			client := mustDialFirestore(t, cloud.at)
 			got := runProgram(t, cloud.env, lines, append([]string{"append", "--outbox", "accOutbox", "-"}, tc.flags...)...)
 			if got.code != shell.ExitRefused || got.stdout != tc.wantStdout {
 				t.Errorf("exit code %d, stdout %q; want %d, %q", got.code, got.stdout, shell.ExitRefused, tc.wantStdout)
@@ -220,7 +221,7 @@ func shardedFile(t *testing.T) string {
 
 func TestAppendToShards(t *testing.T) {
 	cloud, catalog := startCloud(t), shardedFile(t)
-	client := cloud.at.mustDialFirestore(t)
+	client := mustDialFirestore(t, cloud.at)
 	got := runProgram(t, cloud.env, "", "append", "--catalog", catalog, "--outbox", "accOutbox", "--samples", "40", "--aggregates", "20")
 	if got.stdout != "appended 40 records, 0 were there already\n" {
 		t.Fatalf("append: %+v", got)
@@ -263,7 +264,7 @@ func TestAppendNeedsAnOutbox(t *testing.T) {
 func TestAppendNeedsNoPubSub(t *testing.T) {
 	cloud := startCloud(t)
 	env := maps.Clone(cloud.env)
-	env[envPubSubHost] = "127.0.0.1:1"
+	env[gcp.EnvPubSub] = "127.0.0.1:1"
 	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "1"); got.code != shell.ExitOK {
 		t.Errorf("append: %+v", got)
 	}

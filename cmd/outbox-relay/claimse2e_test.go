@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -225,8 +226,8 @@ func TestE2EClaimsFailingPath(t *testing.T) {
 // for the claims wait without an attempt counted, all else flows.
 func TestE2EClaimsWaitForCredentials(t *testing.T) {
 	c := openConsulate(t)
-	auth := c.env[envAuthHost]
-	delete(c.env, envAuthHost)
+	auth := c.env[gcp.EnvAuth]
+	delete(c.env, gcp.EnvAuth)
 	c.env["HOME"] = t.TempDir() // nobody's credentials
 	service := c.serve()
 	service.stderr.find(t, `(claims cannot be set).*GOOGLE_APPLICATION_CREDENTIALS`)
@@ -247,7 +248,7 @@ func TestE2EClaimsWaitForCredentials(t *testing.T) {
 	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
-	c.env[envAuthHost] = auth
+	c.env[gcp.EnvAuth] = auth
 	c.serve()
 	eventually(t, "the waiting record is delivered", func() bool { return c.status(waiting) == contracts.Delivered })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -32,16 +33,16 @@ type consulate struct {
 
 // placeWithAuth is a project of its own on Google's emulators where they run, all
 // three of them, and else on the embedded cloud.
-func placeWithAuth(t *testing.T, embedded func(place) place) place {
+func placeWithAuth(t *testing.T, embedded func(gcp.Place) gcp.Place) gcp.Place {
 	t.Helper()
-	at := place{
-		project: "p-" + uuid.NewString()[:8], database: firestore.DefaultDatabaseID,
-		firestore: os.Getenv(googleFirestore), pubsub: os.Getenv(googlePubSub), auth: os.Getenv(googleAuth),
+	at := gcp.Place{
+		Project: "p-" + uuid.NewString()[:8], Database: firestore.DefaultDatabaseID,
+		Firestore: os.Getenv(googleFirestore), PubSub: os.Getenv(googlePubSub), Auth: os.Getenv(googleAuth),
 	}
 	switch {
-	case at.firestore == "" || at.pubsub == "":
+	case at.Firestore == "" || at.PubSub == "":
 		return embedded(at)
-	case at.auth == "":
+	case at.Auth == "":
 		t.Skip("Google's Auth emulator is not running: see make test-emulators")
 	}
 	return at
@@ -50,18 +51,18 @@ func placeWithAuth(t *testing.T, embedded func(place) place) place {
 // openConsulate is where placeWithAuth is.
 func openConsulate(t *testing.T) *consulate {
 	t.Helper()
-	at := placeWithAuth(t, func(place) place {
+	at := placeWithAuth(t, func(gcp.Place) gcp.Place {
 		cloud := startCloud(t)
-		cloud.at.auth = cloud.AuthAddr
+		cloud.at.Auth = cloud.AuthAddr
 		return cloud.at
 	})
 	c := &consulate{clinic: openClinicAt(t, at, map[string]string{
-		"GOOGLE_CLOUD_PROJECT": at.project, envFirestoreHost: at.firestore, envPubSubHost: at.pubsub, envAuthHost: at.auth, envLeaseTerm: standTerm.String(),
+		"GOOGLE_CLOUD_PROJECT": at.Project, gcp.EnvFirestore: at.Firestore, gcp.EnvPubSub: at.PubSub, gcp.EnvAuth: at.Auth, envLeaseTerm: standTerm.String(),
 	})}
 	delete(c.env, "STAND_IN")
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	c.users = &demo.Auth{Addr: at.auth, Project: at.project, HTTP: &http.Client{Transport: transport}}
+	c.users = &demo.Auth{Addr: at.Auth, Project: at.Project, HTTP: &http.Client{Transport: transport}}
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 )
 
@@ -42,11 +43,11 @@ outboxes:
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cloud := startProgram(t, nil, append([]string{"cloud", "--firestore", "127.0.0.1:0", "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0"}, tc.args...)...)
-			at := place{
-				project: testProject, database: firestore.DefaultDatabaseID,
-				firestore: cloud.stdout.find(t, `(?m)^FIRESTORE_EMULATOR_HOST=(\S+)$`),
+			at := gcp.Place{
+				Project: testProject, Database: firestore.DefaultDatabaseID,
+				Firestore: cloud.stdout.find(t, `(?m)^FIRESTORE_EMULATOR_HOST=(\S+)$`),
 			}
-			db := at.mustDialFirestore(t)
+			db := mustDialFirestore(t, at)
 			pending := db.Collection("tagOutbox").Where("status", "==", "pending").Where("lane", "==", "x")
 			for what, ask := range map[string]struct {
 				query firestore.Query

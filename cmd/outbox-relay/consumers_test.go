@@ -6,6 +6,7 @@ import (
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/deploy/local/pubsub"
 	ierpubsub "outboxrelay/ier/pubsub"
 )
@@ -13,9 +14,9 @@ import (
 // consume makes topics, and subscribes to those that are wanted, by a name of the
 // test's own. Until the test ends it shows the attributes of each message, from
 // several goroutines.
-func consume(t *testing.T, at place, by string, topics []string, wanted func(topic string) bool, see func(topic string, attributes map[string]string)) {
+func consume(t *testing.T, at gcp.Place, by string, topics []string, wanted func(topic string) bool, see func(topic string, attributes map[string]string)) {
 	t.Helper()
-	client, err := at.dialPubSub(t.Context())
+	client, err := at.DialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

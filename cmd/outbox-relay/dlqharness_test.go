@@ -17,6 +17,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -56,10 +57,10 @@ func openClinic(t *testing.T) *clinic {
 	return openClinicAt(t, at, env)
 }
 
-func openClinicAt(t *testing.T, at place, env map[string]string) *clinic {
+func openClinicAt(t *testing.T, at gcp.Place, env map[string]string) *clinic {
 	t.Helper()
-	c := &clinic{t: t, env: maps.Clone(env), docs: at.mustDialFirestore(t), broker: startBrokerProxy(t, at.pubsub), catalog: testCatalog(t), run: time.Now().UnixNano()}
-	c.env[envPubSubHost], c.env["AUTH_MODE"] = c.broker.addr, "dev"
+	c := &clinic{t: t, env: maps.Clone(env), docs: mustDialFirestore(t, at), broker: startBrokerProxy(t, at.PubSub), catalog: testCatalog(t), run: time.Now().UnixNano()}
+	c.env[gcp.EnvPubSub], c.env["AUTH_MODE"] = c.broker.addr, "dev"
 	c.env["CATALOG"] = hastyCatalog(t)
 	c.env["STAND_IN"] = "CLAIMS_HANDLER=ier-claims-handler" // which the broker can refuse
 

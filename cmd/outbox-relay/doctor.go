@@ -10,6 +10,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/doctor"
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
@@ -75,16 +76,16 @@ func (c *doctorCmd) print(p shell.Process, report *doctor.Report) error {
 // config is what serve would be started with.
 func (c *doctorCmd) config(p shell.Process) doctor.Config {
 	at, _ := c.place(p.Env) // no project is a finding of its own
-	at.database = c.Database
-	at.firestore, at.pubsub, at.auth = p.Env.Get(envFirestoreHost), p.Env.Get(envPubSubHost), p.Env.Get(envAuthHost)
+	at.Database = c.Database
+	at.Firestore, at.PubSub, at.Auth = p.Env.Get(gcp.EnvFirestore), p.Env.Get(gcp.EnvPubSub), p.Env.Get(gcp.EnvAuth)
 	var refusals []error
 	if _, err := tracesFrom(p.Env); err != nil {
 		refusals = append(refusals, err)
 	}
 	build := thisBuild()
 	return doctor.Config{
-		Project: at.project, Database: at.database, Firestore: at.firestore, PubSub: at.pubsub, Auth: at.auth,
-		OpenFirestore: at.dialFirestore, OpenPubSub: at.dialPubSub,
+		Project: at.Project, Database: at.Database, Firestore: at.Firestore, PubSub: at.PubSub, Auth: at.Auth,
+		OpenFirestore: at.DialFirestore, OpenPubSub: at.DialPubSub,
 		Catalog: func() (*contracts.Catalog, error) {
 			catalog, err := c.load()
 			if err != nil {

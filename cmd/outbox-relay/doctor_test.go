@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"outboxrelay/cmd/outbox-relay/doctor"
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 )
 
@@ -121,9 +122,9 @@ func TestE2EDoctorWithPiecesTakenAway(t *testing.T) {
 		{"the roles file", with2(signed, "ROLES_FILE", rolesFile(t, "roles: {operator: [alice]}")), []string{"access.roles fail"}},
 		{"whoever may authorize", with2(signed, "ROLES_FILE", rolesFile(t, "roles: {operator: [alice@example.com]}")), []string{"access.roles fail"}},
 		{"the project", map[string]string{"GOOGLE_CLOUD_PROJECT": ""}, []string{"settings.project fail"}},
-		{"Firestore", map[string]string{envFirestoreHost: nobodyListens(t)}, []string{"firestore.read fail"}},
-		{"Pub/Sub", map[string]string{envPubSubHost: nobodyListens(t)}, []string{"pubsub fail"}},
-		{"Auth", map[string]string{envAuthHost: nobodyListens(t)}, []string{"auth.lookup fail"}},
+		{"Firestore", map[string]string{gcp.EnvFirestore: nobodyListens(t)}, []string{"firestore.read fail"}},
+		{"Pub/Sub", map[string]string{gcp.EnvPubSub: nobodyListens(t)}, []string{"pubsub fail"}},
+		{"Auth", map[string]string{gcp.EnvAuth: nobodyListens(t)}, []string{"auth.lookup fail"}},
 		{"the catalog", map[string]string{"CATALOG": "/nonexistent.yaml"}, []string{"catalog fail"}},
 		{"the stop budget", map[string]string{"STOP_BUDGET": "10s"}, []string{"settings.stop warn"}},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/cmd/outbox-relay/doctor"
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
 )
@@ -20,7 +21,7 @@ import (
 // site under examination: a project of its own, with nothing in it.
 type examined struct {
 	t   *testing.T
-	at  place
+	at  gcp.Place
 	env map[string]string
 	// needs are those of the built-in catalog, with its handler of claims.
 	needs *requirements.Requirements
@@ -30,7 +31,7 @@ type examined struct {
 // cloud without topics.
 func openExamined(t *testing.T) *examined {
 	t.Helper()
-	at := placeWithAuth(t, func(at place) place { // with no topics
+	at := placeWithAuth(t, func(at gcp.Place) gcp.Place { // with no topics
 		cloud, err := local.Start(local.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +41,7 @@ func openExamined(t *testing.T) *examined {
 				t.Error(err)
 			}
 		})
-		at.firestore, at.pubsub, at.auth = cloud.FirestoreAddr, cloud.PubSubAddr, cloud.AuthAddr
+		at.Firestore, at.PubSub, at.Auth = cloud.FirestoreAddr, cloud.PubSubAddr, cloud.AuthAddr
 		return at
 	})
 	catalog, err := loadCatalog("")
@@ -48,7 +49,7 @@ func openExamined(t *testing.T) *examined {
 		t.Fatal(err)
 	}
 	return &examined{t: t, at: at, needs: requirements.Of(catalog), env: map[string]string{
-		"GOOGLE_CLOUD_PROJECT": at.project, envFirestoreHost: at.firestore, envPubSubHost: at.pubsub, envAuthHost: at.auth, envLeaseTerm: standTerm.String(),
+		"GOOGLE_CLOUD_PROJECT": at.Project, gcp.EnvFirestore: at.Firestore, gcp.EnvPubSub: at.PubSub, gcp.EnvAuth: at.Auth, envLeaseTerm: standTerm.String(),
 		"HOST": "127.0.0.1", "PORT": "0", "AUTH_MODE": "dev",
 	}}
 }
@@ -79,7 +80,7 @@ func (x *examined) commands(r doctor.Report) {
 						x.t.Errorf("%s: %q is no command of this program: %v", f.Check, line, err)
 					}
 				case words[0] == "gcloud" || strings.HasPrefix(words[0], "CLOUDSDK_"):
-					if !strings.Contains(line, x.at.project) {
+					if !strings.Contains(line, x.at.Project) {
 						x.t.Errorf("%s: %q does not name the project", f.Check, line)
 					}
 				default:
@@ -150,7 +151,7 @@ func (x *examined) serve() (url string, service *background) {
 // subscribe makes the consumers' subscriptions and their dead-letter topics.
 func (x *examined) subscribe() {
 	x.t.Helper()
-	client, err := x.at.dialPubSub(x.t.Context())
+	client, err := x.at.DialPubSub(x.t.Context())
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func (x *examined) subscribe() {
 }
 
 func (x *examined) name(kind, id string) string {
-	return "projects/" + x.at.project + "/" + kind + "/" + id
+	return "projects/" + x.at.Project + "/" + kind + "/" + id
 }
 
 func (x *examined) topic(client *pubsub.Client, id string) {
@@ -186,7 +187,7 @@ func (x *examined) subscription(client *pubsub.Client, s *pb.Subscription) {
 
 func (x *examined) deleteTopic(id string) {
 	x.t.Helper()
-	client, err := x.at.dialPubSub(x.t.Context())
+	client, err := x.at.DialPubSub(x.t.Context())
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/relay/lease/leasetest"
 )
@@ -27,7 +28,7 @@ import (
 type fleet struct {
 	*witness
 	t       *testing.T
-	at      place
+	at      gcp.Place
 	env     map[string]string
 	catalog *contracts.Catalog
 	docs    *firestore.Client
@@ -41,10 +42,10 @@ func openFleet(t *testing.T, term time.Duration) *fleet {
 	return openFleetAt(t, at, env, testCatalog(t), term)
 }
 
-func openFleetAt(t *testing.T, at place, env map[string]string, catalog *contracts.Catalog, term time.Duration) *fleet {
+func openFleetAt(t *testing.T, at gcp.Place, env map[string]string, catalog *contracts.Catalog, term time.Duration) *fleet {
 	t.Helper()
 	f := &fleet{
-		witness: newWitness(), t: t, at: at, env: maps.Clone(env), catalog: catalog, docs: at.mustDialFirestore(t),
+		witness: newWitness(), t: t, at: at, env: maps.Clone(env), catalog: catalog, docs: mustDialFirestore(t, at),
 		random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)),
 	}
 	f.env[envLeaseTerm] = term.String()

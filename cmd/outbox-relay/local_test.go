@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
 	"outboxrelay/relay"
@@ -134,7 +135,7 @@ func TestLocalRunsUntilItIsStopped(t *testing.T) {
 func TestLocalWithoutSamples(t *testing.T) {
 	run := startProgram(t, nil, "local", "--no-samples", "--http", "127.0.0.1:0")
 	firestore := run.stdout.find(t, `FIRESTORE_EMULATOR_HOST=(\S+)`)
-	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localProject, envFirestoreHost: firestore}
+	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localProject, gcp.EnvFirestore: firestore}
 	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != shell.ExitOK {
 		t.Errorf("append beside it: %+v", got)
 	}

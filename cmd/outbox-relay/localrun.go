@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
@@ -90,16 +91,16 @@ func (l *localRun) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	at := place{
-		project: localProject, database: firestore.DefaultDatabaseID,
-		firestore: l.cloud.FirestoreAddr, pubsub: l.cloud.PubSubAddr, auth: l.cloud.AuthAddr,
+	at := gcp.Place{
+		Project: localProject, Database: firestore.DefaultDatabaseID,
+		Firestore: l.cloud.FirestoreAddr, PubSub: l.cloud.PubSubAddr, Auth: l.cloud.AuthAddr,
 	}
-	l.users = &demo.Auth{Addr: at.auth, Project: localProject, HTTP: &http.Client{Transport: &http.Transport{}}}
-	if l.docs, err = at.dialFirestore(ctx); err != nil {
+	l.users = &demo.Auth{Addr: at.Auth, Project: localProject, HTTP: &http.Client{Transport: &http.Transport{}}}
+	if l.docs, err = at.DialFirestore(ctx); err != nil {
 		return err
 	}
 	l.queue = &queueWatch{docs: l.docs, catalog: l.cfg.catalog, log: l.cfg.log}
-	if l.topics, err = at.dialPubSub(ctx); err != nil {
+	if l.topics, err = at.DialPubSub(ctx); err != nil {
 		return err
 	}
 	if l.cfg.samples {

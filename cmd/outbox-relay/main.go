@@ -11,6 +11,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
@@ -20,9 +21,9 @@ func main() {
 	if err := limitMemory(memlimit.FromCgroup); err != nil {
 		fmt.Fprintln(os.Stderr, "outbox-relay: the container's memory limit cannot be told, set GOMEMLIMIT if there is one:", err)
 	}
-	// dial.go connects to the emulators by itself, with pings and a client for
+	// Package gcp connects to the emulators by itself, with pings and a client for
 	// each purpose. The libraries must not dial a second time behind its back.
-	for _, name := range []string{envFirestoreHost, envPubSubHost, envAuthHost} {
+	for _, name := range []string{gcp.EnvFirestore, gcp.EnvPubSub, gcp.EnvAuth} {
 		_ = os.Unsetenv(name) // fails only for an invalid name
 	}
 	ctx, stop := withSignals(context.Background(), os.Exit)

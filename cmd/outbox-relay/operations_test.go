@@ -14,6 +14,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
@@ -33,7 +34,7 @@ type operation struct {
 func openOperation(t *testing.T, catalog *contracts.Catalog) *operation {
 	t.Helper()
 	var cloud *embedded
-	var at place
+	var at gcp.Place
 	var env map[string]string
 	if os.Getenv(googleFirestore) == "" {
 		cloud = startCloud(t)

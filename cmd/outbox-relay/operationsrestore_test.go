@@ -13,6 +13,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/google"
@@ -33,12 +34,12 @@ func (o *operation) exported() (restore func()) {
 	}
 	dir := o.t.TempDir()
 	order, err := json.Marshal(map[string]string{
-		"database": "projects/" + o.at.project + "/databases/(default)", "export_directory": dir, "export_name": "export",
+		"database": "projects/" + o.at.Project + "/databases/(default)", "export_directory": dir, "export_name": "export",
 	})
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	url := "http://" + o.at.firestore + "/emulator/v1/projects/" + o.at.project + ":export"
+	url := "http://" + o.at.Firestore + "/emulator/v1/projects/" + o.at.Project + ":export"
 	resp, err := http.Post(url, "application/json", bytes.NewReader(order))
 	if err != nil {
 		o.t.Fatal(err)
@@ -57,8 +58,8 @@ func (o *operation) exported() (restore func()) {
 				o.t.Error(err)
 			}
 		})
-		o.at.firestore, o.env[envFirestoreHost] = imported.Addr(), imported.Addr()
-		o.docs = o.at.mustDialFirestore(o.t)
+		o.at.Firestore, o.env[gcp.EnvFirestore] = imported.Addr(), imported.Addr()
+		o.docs = mustDialFirestore(o.t, o.at)
 	}
 }
 
@@ -115,8 +116,8 @@ func breakOff(t *testing.T) *brokenOff {
 	file := edited(t, "../../contracts/default.yaml", "delays: [5s, 30s, 2m, 10m, 30m]", "delays: [4s, 5s, 5s, 5s, 5s]", "initial: 500ms", "initial: 10ms", "max: 10s", "max: 50ms")
 	o := openOperation(t, catalog)
 	o.env["CATALOG"], o.env[envLeaseTerm] = file, "3s" // an import brings leases back
-	broker := startBrokerProxy(t, o.at.pubsub)
-	o.env[envPubSubHost] = broker.addr
+	broker := startBrokerProxy(t, o.at.PubSub)
+	o.env[gcp.EnvPubSub] = broker.addr
 	i := o.roll(nil, []string{"relay-1"})[0]
 	end := o.flow(4 * flowEvery)
 	o.flowOn(100)

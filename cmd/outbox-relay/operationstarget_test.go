@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
@@ -35,8 +36,8 @@ func TestE2EOperationsAddTarget(t *testing.T) {
 	thorough.NotOnGoogle(t)
 	before, after, plain, with := mailed(t)
 	o := openOperation(t, plain)
-	broker := startBrokerProxy(t, o.at.pubsub)
-	old := o.start("old-1", "CATALOG="+before, envPubSubHost+"="+broker.addr)
+	broker := startBrokerProxy(t, o.at.PubSub)
+	old := o.start("old-1", "CATALOG="+before, gcp.EnvPubSub+"="+broker.addr)
 
 	one := o.versions(plain, "schedOutbox", "ScheduleAssigned", 1)
 	delivered := one(0)
@@ -56,7 +57,7 @@ func TestE2EOperationsAddTarget(t *testing.T) {
 
 	// The topic and its subscription stand before anybody publishes to it.
 	o.subscribe("ier-mailer")
-	next := o.start("new-1", "CATALOG="+after, envPubSubHost+"="+broker.addr)
+	next := o.start("new-1", "CATALOG="+after, gcp.EnvPubSub+"="+broker.addr)
 	o.spread(map[string]int{"new-1": 6})
 	later := o.alone(with, "later")
 	o.put(t.Context(), with, later)

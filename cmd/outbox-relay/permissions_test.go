@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/requirements"
 	"outboxrelay/dlq"
@@ -21,7 +22,7 @@ func TestE2EPermissionsAreThoseOfTheCalls(t *testing.T) {
 	c := openConsulate(t)
 	tap := &wiretap{t: t, calls: map[string]bool{}}
 	env := maps.Clone(c.env)
-	env[envFirestoreHost], env[envPubSubHost], env[envAuthHost] = tap.grpc(c.env[envFirestoreHost]), tap.grpc(c.env[envPubSubHost]), tap.http(c.env[envAuthHost])
+	env[gcp.EnvFirestore], env[gcp.EnvPubSub], env[gcp.EnvAuth] = tap.grpc(c.env[gcp.EnvFirestore]), tap.grpc(c.env[gcp.EnvPubSub]), tap.http(c.env[gcp.EnvAuth])
 	env["SWEEP_INTERVAL"] = "1s"
 	addTopic(t, env["CATALOG"])
 	c.env = env

@@ -68,7 +68,7 @@ func (c *restoreCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	client, err := at.dialFirestore(ctx)
+	client, err := at.DialFirestore(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func openArchive(t *testing.T) *archive {
 	t.Helper()
 	a := &archive{t: t, cloud: startCloud(t), at: time.Now(), before: make(map[string]*contracts.Record)}
 	a.file, a.catalog = variant(t, "  - name: tagOutbox\n", "  - name: tagOutbox\n    onDelivered: delete\n")
-	a.docs = a.cloud.at.mustDialFirestore(t)
+	a.docs = mustDialFirestore(t, a.cloud.at)
 	for _, r := range []struct {
 		name, outbox, eventType string
 		fields                  map[string]any

@@ -66,7 +66,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
-	log, err := newLogger(p.Stderr, c.logFlags, at.project)
+	log, err := newLogger(p.Stderr, c.logFlags, at.Project)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 		return err
 	}
 	log.Info("serving", append([]zap.Field{
-		zap.Stringer("addr", lis.Addr()), zap.String("project", at.project), zap.String("outboxes", outboxNames(catalog)),
+		zap.Stringer("addr", lis.Addr()), zap.String("project", at.Project), zap.String("outboxes", outboxNames(catalog)),
 		zap.Stringer("build", thisBuild()),
 	}, resources(p.Env)...)...)
 	return svc.run(ctx, site{servicePages(svc.health, svc.registry).watchedBy(beating), svc.api, svc.console}, lis)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
 	ierpubsub "outboxrelay/ier/pubsub"
@@ -53,9 +54,9 @@ type audience struct {
 }
 
 // watchCloud subscribes to everything that the relay publishes at a place.
-func watchCloud(t *testing.T, at place) *audience {
+func watchCloud(t *testing.T, at gcp.Place) *audience {
 	t.Helper()
-	client, err := at.dialPubSub(t.Context())
+	client, err := at.DialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func watchCloud(t *testing.T, at place) *audience {
 		t.Fatal(err)
 	}
 	a := &audience{ledger: demo.NewLedger()}
-	a.producers = &demo.Producers{Client: at.mustDialFirestore(t), Catalog: testCatalog(t), Ledger: a.ledger, Seed: uint64(time.Now().UnixNano())}
+	a.producers = &demo.Producers{Client: mustDialFirestore(t, at), Catalog: testCatalog(t), Ledger: a.ledger, Seed: uint64(time.Now().UnixNano())}
 	consumers := &demo.Consumers{Client: client, Catalog: testCatalog(t), Ledger: a.ledger}
 	if err := consumers.Subscribe(t.Context()); err != nil {
 		t.Fatal(err)

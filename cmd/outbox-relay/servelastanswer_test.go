@@ -51,7 +51,7 @@ func TestServeAnswersADecisionUnderWayAsItStops(t *testing.T) {
 	cloud := startCloud(t)
 	cloud.env["AUTH_MODE"] = "dev"
 	letter := dlqtest.Letter(testCatalog(t), "accOutbox", "WalletDeducted", "wallet-1", 1, time.Now())
-	doc := cloud.at.mustDialFirestore(t).Collection(contracts.CollectionDeadLetters).Doc(letter.ID)
+	doc := mustDialFirestore(t, cloud.at).Collection(contracts.CollectionDeadLetters).Doc(letter.ID)
 	if _, err := doc.Set(t.Context(), letter.Fields()); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin/auth"
@@ -39,7 +40,7 @@ const (
 
 // serviceConfig is what a service is made of.
 type serviceConfig struct {
-	place        place
+	place        gcp.Place
 	catalog      *contracts.Catalog // with no handler target left but that of claims
 	ensureTopics bool
 	// wrapHandler, if not nil, is given each handler target and returns what
@@ -138,7 +139,7 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 func (s *service) openStores(ctx context.Context, cfg serviceConfig) (*relayfirestore.Store, *dlq.Queue, *relay.Leases, error) {
 	var clients []*firestore.Client
 	for _, what := range []string{"watching", "writing", "dead-letter queue's", "leases'"} {
-		client, err := cfg.place.dialFirestore(ctx)
+		client, err := cfg.place.DialFirestore(ctx)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -158,7 +159,7 @@ func (s *service) openStores(ctx context.Context, cfg serviceConfig) (*relayfire
 
 // openPubSub connects to Pub/Sub and looks at the topics.
 func (s *service) openPubSub(ctx context.Context, cfg serviceConfig) (*ierpubsub.Clients, error) {
-	clients, err := ierpubsub.NewClients(ctx, cfg.place.project, cfg.place.pubsubOptions()...)
+	clients, err := ierpubsub.NewClients(ctx, cfg.place.Project, cfg.place.PubSubOptions()...)
 	if err != nil {
 		return nil, err
 	}

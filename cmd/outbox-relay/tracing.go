@@ -120,7 +120,7 @@ func (c *tracesConfig) exporter(ctx context.Context) (sdktrace.SpanExporter, err
 func describeService(ctx context.Context, cfg serviceConfig) (*resource.Resource, error) {
 	attributes := []attribute.KeyValue{
 		semconv.ServiceName("outbox-relay"), semconv.ServiceInstanceID(cfg.instance),
-		attribute.String("gcp.project_id", cfg.place.project), // where Google Cloud's endpoint keeps them
+		attribute.String("gcp.project_id", cfg.place.Project), // where Google Cloud's endpoint keeps them
 	}
 	if built := thisBuild().Version; built != "" {
 		attributes = append(attributes, semconv.ServiceVersion(built))
