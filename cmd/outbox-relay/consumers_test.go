@@ -20,10 +20,10 @@ func consume(t *testing.T, at gcp.Place, by string, topics []string, wanted func
 	if err != nil {
 		t.Fatal(err)
 	}
-	var consuming []*part
+	var consuming []func()
 	t.Cleanup(func() {
-		for _, p := range consuming {
-			p.stop()
+		for _, stop := range consuming {
+			stop()
 		}
 		if err := client.Close(); err != nil {
 			t.Error(err)
@@ -40,7 +40,7 @@ func consume(t *testing.T, at gcp.Place, by string, topics []string, wanted func
 		if err := pubsub.Subscribe(t.Context(), client, topic, subscription); err != nil {
 			t.Fatal(err)
 		}
-		consuming = append(consuming, startPart(t.Context(), func(err error) { t.Error(err) }, func(ctx context.Context) error {
+		consuming = append(consuming, beside(t, func(ctx context.Context) error {
 			return pubsub.Receive(ctx, client, subscription, func(messages []*pb.ReceivedMessage) {
 				for _, m := range messages {
 					see(topic, m.Message.Attributes)

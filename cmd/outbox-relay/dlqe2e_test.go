@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
@@ -238,13 +239,14 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 	c.append(records...)
 	c.append(others...)
 	count := func(state contracts.DeadState, eventType string) int64 {
-		n, err := (&queueWatch{}).number(t.Context(), c.docs.Collection(contracts.CollectionDeadLetters).
+		letters := c.docs.Collection(contracts.CollectionDeadLetters).
 			Where(contracts.DeadFieldState, "==", string(state)).Where(contracts.FieldEventType, "==", eventType).
-			OrderBy(contracts.DeadFieldDeadAt, firestore.Desc))
+			OrderBy(contracts.DeadFieldDeadAt, firestore.Desc)
+		counted, err := letters.NewAggregationQuery().WithCount("n").Get(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return n
+		return counted["n"].(*firestorepb.Value).GetIntegerValue()
 	}
 	await("all are dead letters", func() bool {
 		return count(contracts.DeadAwaitingReview, "WalletDeducted") == pinned && count(contracts.DeadAwaitingReview, "WalletCredited") == outside

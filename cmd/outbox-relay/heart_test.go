@@ -134,12 +134,12 @@ func serveWatched(t *testing.T, cloud *embedded, patience time.Duration) *watche
 	w.addr, w.leases = lis.Addr().String(), w.heart.signs[0]
 	w.leases.patience = patience
 	pages := servicePages(svc.health, svc.registry).watchedBy(w.heart)
-	serving := startPart(t.Context(), func(err error) { t.Error(err) }, func(ctx context.Context) error {
+	serving := beside(t, func(ctx context.Context) error {
 		return svc.run(ctx, site{pages, svc.api, svc.console}, lis)
 	})
 	t.Cleanup(func() {
 		w.logs.unclog()
-		serving.stop()
+		serving()
 	})
 	eventually(t, "the service answers", func() bool { status, _ := fetch(t, w.addr, "/ready"); return status != 0 })
 	return w

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"regexp"
@@ -11,8 +12,10 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/localrun"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
+	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
 
@@ -97,18 +100,22 @@ func TestLocalCountsDeadLetters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := openLocal(t.Context(), localConfig{
-		catalog: testCatalog(t), tuning: relay.DefaultTuning(), lis: lis, log: zap.NewNop(), samples: true, records: 60,
+	catalog := testCatalog(t)
+	run, err := localrun.Open(t.Context(), localrun.Config{
+		Catalog: catalog, Listener: lis, Log: zap.NewNop(), Samples: true, Records: 60,
+		OpenService: func(ctx context.Context, at gcp.Place, wrap func(ier.Target) ier.Target) (localrun.Service, error) {
+			return openLocalService(ctx, serviceConfig{place: at, catalog: catalog, tuning: relay.DefaultTuning(), wrapHandler: wrap, log: zap.NewNop()}, lis.Addr())
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run.cloud.PubSub.Faults().Add(pubsub.Fault{Topic: "ier-funnel-critical", Code: codes.InvalidArgument}); err != nil {
+	if _, err := run.Cloud.PubSub.Faults().Add(pubsub.Fault{Topic: "ier-funnel-critical", Code: codes.InvalidArgument}); err != nil {
 		t.Fatal(err)
 	}
-	run.start(t.Context())
+	run.Start(t.Context())
 	var out strings.Builder
-	if err := run.show(t.Context(), &out, false); err != nil {
+	if err := run.Show(t.Context(), &out, false); err != nil {
 		t.Errorf("show: %v", err)
 	}
 	if !regexp.MustCompile(`60 records appended, \d+ delivered, [1-9]\d* in the dead-letter queue, 0 held, 0 lost`).MatchString(out.String()) {
@@ -135,7 +142,7 @@ func TestLocalRunsUntilItIsStopped(t *testing.T) {
 func TestLocalWithoutSamples(t *testing.T) {
 	run := startProgram(t, nil, "local", "--no-samples", "--http", "127.0.0.1:0")
 	firestore := run.stdout.find(t, `FIRESTORE_EMULATOR_HOST=(\S+)`)
-	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localProject, gcp.EnvFirestore: firestore}
+	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localrun.Project, gcp.EnvFirestore: firestore}
 	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != shell.ExitOK {
 		t.Errorf("append beside it: %+v", got)
 	}

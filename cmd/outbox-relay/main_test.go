@@ -199,6 +199,23 @@ func (c *child) wait(t *testing.T) int {
 	}
 }
 
+// beside runs f until stop, and fails the test with its error. stop may be called
+// again.
+func beside(t *testing.T, f func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := f(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
 // eventually polls until ok, for what happens in another process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()

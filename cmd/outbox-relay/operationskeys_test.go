@@ -57,10 +57,10 @@ func openGated(t *testing.T, audiences ...string) *gated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running := startPart(t.Context(), func(err error) { t.Error(err) }, func(ctx context.Context) error {
+	running := beside(t, func(ctx context.Context) error {
 		return svc.run(ctx, site{servicePages(svc.health, svc.registry), svc.api, svc.console}, lis)
 	})
-	t.Cleanup(running.stop)
+	t.Cleanup(running)
 	return g
 }
 

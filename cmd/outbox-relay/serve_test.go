@@ -69,9 +69,9 @@ func watchCloud(t *testing.T, at gcp.Place) *audience {
 	if err := consumers.Subscribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	consuming := startPart(t.Context(), func(err error) { t.Error(err) }, consumers.Run)
+	consuming := beside(t, consumers.Run)
 	t.Cleanup(func() {
-		consuming.stop()
+		consuming()
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}

@@ -1,4 +1,4 @@
-package main
+package localrun
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // stopDemo ends the producers and the relay. The consumers go on until what the
 // relay sent has come, lag samples included, so that the sum is right.
-func (l *localRun) stopDemo() {
+func (l *Run) stopDemo() {
 	l.producing.stop()
 	l.outing.stop()
 	l.troubling.stop()
@@ -29,7 +29,7 @@ func (l *localRun) stopDemo() {
 	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
 	defer cancel()
 	for t := l.ledger.Totals(); t.Samples < t.Messages && !l.consuming.ended(); t = l.ledger.Totals() {
-		if !wait(ctx, lookEvery) {
+		if !demo.Pause(ctx, lookEvery) {
 			break
 		}
 	}
@@ -38,20 +38,20 @@ func (l *localRun) stopDemo() {
 
 // catchUp lets the apps follow the last signals, which may have come when they
 // did not listen any more.
-func (l *localRun) catchUp() {
+func (l *Run) catchUp() {
 	if l.apps == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
 	defer cancel()
 	if err := l.apps.CatchUp(ctx); err != nil {
-		l.cfg.log.Warn("follow the last signals", zap.Error(err))
+		l.cfg.Log.Warn("follow the last signals", zap.Error(err))
 	}
 }
 
 // judge prints the summary. It is an error if records were counted and the
 // promise was not kept.
-func (l *localRun) judge(w io.Writer, counted bool) error {
+func (l *Run) judge(w io.Writer, counted bool) error {
 	summary, err := l.sumUp(counted)
 	if err != nil {
 		return err
@@ -66,19 +66,19 @@ func (l *localRun) judge(w io.Writer, counted bool) error {
 
 // sumUp draws the balance. What has not arrived is lost only if it was waited
 // for.
-func (l *localRun) sumUp(counted bool) (demo.Summary, error) {
+func (l *Run) sumUp(counted bool) (demo.Summary, error) {
 	s := demo.Summary{
 		Took: time.Since(l.began), Totals: l.ledger.Totals(), Interrupted: !counted,
-		Bill: demo.RelaysBill(l.cloud.Firestore.Billing()),
+		Bill: demo.RelaysBill(l.Cloud.Firestore.Billing()),
 	}
-	s.Bill.Reads -= l.queue.reads() // what the demo itself counted
+	s.Bill.Reads -= l.queue.Reads() // what the demo itself counted
 	if h := s.Totals.Handshakes; h != nil {
 		s.Bill.Reads -= h.Reads
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
 	defer cancel()
 	var err error
-	if s.Queue, err = l.queue.count(ctx); err != nil {
+	if s.Queue, err = l.queue.Count(ctx); err != nil {
 		return s, err
 	}
 	if counted && !s.Kept() {
@@ -91,12 +91,10 @@ func (l *localRun) sumUp(counted bool) (demo.Summary, error) {
 const maxMissing = 20
 
 // close gives back what was opened. The parts must have been stopped.
-func (l *localRun) close() error {
+func (l *Run) close() error {
 	var errs []error
 	if l.service != nil && l.serving == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), l.cfg.tuning.StopBudget)
-		defer cancel()
-		errs = append(errs, l.service.close(ctx))
+		errs = append(errs, l.service.Close())
 	}
 	if l.users != nil {
 		l.users.HTTP.CloseIdleConnections()
@@ -107,8 +105,8 @@ func (l *localRun) close() error {
 	if l.docs != nil {
 		errs = append(errs, l.docs.Close())
 	}
-	if l.cloud != nil {
-		errs = append(errs, l.cloud.Close())
+	if l.Cloud != nil {
+		errs = append(errs, l.Cloud.Close())
 	}
 	l.fail(nil)
 	return errors.Join(errs...)

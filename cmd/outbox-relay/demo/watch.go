@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -10,55 +10,54 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"go.uber.org/zap"
 
-	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/contracts"
 )
 
-// queueWatch counts what stands in the dead-letter queue of a local run, and
+// QueueWatch counts what stands in the dead-letter queue of a local run, and
 // behind it, by looking at Firestore as anybody could.
-type queueWatch struct {
-	docs    *firestore.Client
-	catalog *contracts.Catalog
-	log     *zap.Logger
+type QueueWatch struct {
+	Docs    *firestore.Client
+	Catalog *contracts.Catalog
+	Log     *zap.Logger
 
 	mu     sync.Mutex
-	last   demo.Queue
+	last   Queue
 	counts int64 // count queries so far; each is billed as a read
 }
 
 // queueLook is the pace at which the queue is counted while it is shown.
 const queueLook = time.Second
 
-// run counts until ctx ends. A count that fails is made again.
-func (q *queueWatch) run(ctx context.Context) error {
+// Run counts until ctx ends. A count that fails is made again.
+func (q *QueueWatch) Run(ctx context.Context) error {
 	for {
-		if _, err := q.count(ctx); err != nil && ctx.Err() == nil {
-			q.log.Warn("count the dead-letter queue", zap.Error(err))
+		if _, err := q.Count(ctx); err != nil && ctx.Err() == nil {
+			q.Log.Warn("count the dead-letter queue", zap.Error(err))
 		}
-		if !wait(ctx, queueLook) {
+		if !Pause(ctx, queueLook) {
 			return nil
 		}
 	}
 }
 
-// latest is what the last count found.
-func (q *queueWatch) latest() demo.Queue {
+// Latest is what the last count found.
+func (q *QueueWatch) Latest() Queue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.last
 }
 
-// reads is how many reads the counting has been billed.
-func (q *queueWatch) reads() int64 {
+// Reads is how many reads the counting has been billed.
+func (q *QueueWatch) Reads() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.counts
 }
 
-// count counts now.
-func (q *queueWatch) count(ctx context.Context) (demo.Queue, error) {
-	out := demo.Queue{Open: map[contracts.Tier]int64{}}
-	dead := q.docs.Collection(contracts.CollectionDeadLetters)
+// Count counts now.
+func (q *QueueWatch) Count(ctx context.Context) (Queue, error) {
+	out := Queue{Open: map[contracts.Tier]int64{}}
+	dead := q.Docs.Collection(contracts.CollectionDeadLetters)
 	var err error
 	for _, tier := range contracts.Tiers() {
 		open := dead.Where(contracts.DeadFieldTier, "==", string(tier)).Where(contracts.DeadFieldOpen, "==", true)
@@ -69,11 +68,11 @@ func (q *queueWatch) count(ctx context.Context) (demo.Queue, error) {
 	if out.Discarded, err = q.number(ctx, dead.Where(contracts.DeadFieldState, "==", string(contracts.DeadDiscarded))); err != nil {
 		return out, err
 	}
-	if out.Frozen, err = q.number(ctx, q.docs.Collection(contracts.CollectionFrozen).Query); err != nil {
+	if out.Frozen, err = q.number(ctx, q.Docs.Collection(contracts.CollectionFrozen).Query); err != nil {
 		return out, err
 	}
-	for _, o := range q.catalog.Outboxes {
-		held, err := q.number(ctx, q.docs.Collection(o.Name).Where(contracts.FieldStatus, "==", string(contracts.Held)))
+	for _, o := range q.Catalog.Outboxes {
+		held, err := q.number(ctx, q.Docs.Collection(o.Name).Where(contracts.FieldStatus, "==", string(contracts.Held)))
 		if err != nil {
 			return out, err
 		}
@@ -85,7 +84,7 @@ func (q *queueWatch) count(ctx context.Context) (demo.Queue, error) {
 	return out, nil
 }
 
-func (q *queueWatch) number(ctx context.Context, query firestore.Query) (int64, error) {
+func (q *QueueWatch) number(ctx context.Context, query firestore.Query) (int64, error) {
 	const alias = "n"
 	q.mu.Lock()
 	q.counts++

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"outboxrelay/deploy/local/pubsub"
 )
 
-// outage is the demo's: for a while, every publish to one target fails.
-type outage struct {
+// Outage is the demo's: for a while, every publish to one target fails.
+type Outage struct {
 	target  contracts.TargetSpec
 	after   time.Duration
 	lasts   time.Duration
@@ -22,13 +22,14 @@ type outage struct {
 	over    bool
 }
 
-func newOutage(target contracts.TargetSpec, after, lasts time.Duration) *outage {
-	return &outage{target: target, after: after, lasts: lasts}
+// NewOutage makes an outage that begins some time after the start.
+func NewOutage(target contracts.TargetSpec, after, lasts time.Duration) *Outage {
+	return &Outage{target: target, after: after, lasts: lasts}
 }
 
-// run switches the fault on and waits until it is over, or ctx ends.
-func (o *outage) run(ctx context.Context, faults *pubsub.Faults) error {
-	if !wait(ctx, o.after) {
+// Run switches the fault on and waits until it is over, or ctx ends.
+func (o *Outage) Run(ctx context.Context, faults *pubsub.Faults) error {
+	if !Pause(ctx, o.after) {
 		return nil
 	}
 	id, err := faults.Add(pubsub.Fault{Topic: o.target.Topic, Code: codes.Unavailable})
@@ -37,7 +38,7 @@ func (o *outage) run(ctx context.Context, faults *pubsub.Faults) error {
 	}
 	defer faults.Remove(id)
 	o.set(func() { o.beganAt = time.Now() })
-	if !wait(ctx, o.lasts) {
+	if !Pause(ctx, o.lasts) {
 		return nil
 	}
 	faults.Remove(id)
@@ -45,15 +46,15 @@ func (o *outage) run(ctx context.Context, faults *pubsub.Faults) error {
 	return nil
 }
 
-func (o *outage) set(f func()) {
+func (o *Outage) set(f func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f()
 }
 
-// note tells an onlooker how the outage stands. A nil outage has nothing to
+// Note tells an onlooker how the outage stands. A nil outage has nothing to
 // tell.
-func (o *outage) note() []string {
+func (o *Outage) Note() []string {
 	if o == nil {
 		return nil
 	}
@@ -66,14 +67,4 @@ func (o *outage) note() []string {
 		return []string{fmt.Sprintf("OUTAGE: every publish to %s fails for %s; its records wait, the others flow", o.target.Name, o.lasts)}
 	}
 	return []string{fmt.Sprintf("an outage of %s begins %s after the start", o.target.Name, o.after)}
-}
-
-// wait sleeps, and is false when ctx ended before.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -1,4 +1,7 @@
-package main
+// Package localrun runs everything on this machine: an embedded cloud, a service
+// on it, and the demo around them. It shows the run as it goes, and judges it at
+// the end.
+package localrun
 
 import (
 	"context"
@@ -19,49 +22,52 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
-	"outboxrelay/dlq/admin/auth"
+	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
 
-// localProject is the project of a local run. No Google project can have its
+// Project is the project of a local run. No Google project can have its
 // name, as they are 30 letters at most.
-const localProject = "outbox-relay-local-demo-project"
+const Project = "outbox-relay-local-demo-project"
 
-const (
-	// localInstance is the one that owns the outboxes of a local run.
-	localInstance = "local"
-	// localLeaseTerm is short, since a run that was killed has its data taken up
-	// by the next after that.
-	localLeaseTerm = 3 * time.Second
-)
-
-// localConfig is what a local run is made of.
-type localConfig struct {
-	catalog *contracts.Catalog
-	dataDir string
-	tuning  relay.Tuning
-	outage  *outage // nil: none
-	// troubles are records that become dead letters.
-	troubles []*demo.Trouble
-	lis      net.Listener
-	log      *zap.Logger
-	traces   *tracesConfig // nil: none
-
-	samples bool
-	rate    float64 // records a second; 0: as fast as it goes
-	records int64   // 0: until it is stopped
+// Service is a relay that serves its pages.
+type Service interface {
+	Health() relay.Health
+	// Run relays and serves on lis until ctx ends, and closes the service.
+	Run(ctx context.Context, lis net.Listener) error
+	// Close gives back what a service took that was not run.
+	Close() error
 }
 
-// localRun is an embedded cloud, a service on it, and what the demo puts around
+// Config is what a local run is made of.
+type Config struct {
+	Catalog *contracts.Catalog
+	DataDir string       // "": in memory
+	Outage  *demo.Outage // nil: none
+	// Troubles are records that become dead letters.
+	Troubles []*demo.Trouble
+	Listener net.Listener // on loopback
+	Log      *zap.Logger
+	// OpenService makes a service on the cloud, whose target of claims is what wrap
+	// makes of it. The run ends it.
+	OpenService func(ctx context.Context, at gcp.Place, wrap func(ier.Target) ier.Target) (Service, error)
+
+	Samples bool
+	Rate    float64 // records a second; 0: as fast as it goes
+	Records int64   // 0: until it is stopped
+}
+
+// Run is an embedded cloud, a service on it, and what the demo puts around
 // them. Its parts are stopped one after another: producers, service, consumers.
-type localRun struct {
-	cfg     localConfig
-	cloud   *local.Cloud
-	service *service
+type Run struct {
+	Cloud *local.Cloud // the embedded one
+
+	cfg     Config
+	service Service
 	docs    *firestore.Client
 	topics  *pubsub.Client
 	users   *demo.Auth
-	queue   *queueWatch
+	queue   *demo.QueueWatch
 	ledger  *demo.Ledger
 	sample  *demo.Producers // nil: none
 	apps    *demo.Clients   // of the accounts whose claims are set; nil: none are
@@ -73,9 +79,9 @@ type localRun struct {
 	consuming, serving, producing, outing, troubling, counting, listening *part
 }
 
-// openLocal opens everything. start must follow, and show.
-func openLocal(ctx context.Context, cfg localConfig) (*localRun, error) {
-	l := &localRun{cfg: cfg, ledger: demo.NewLedger(), began: time.Now()}
+// Open opens everything. Start must follow, and Show.
+func Open(ctx context.Context, cfg Config) (*Run, error) {
+	l := &Run{cfg: cfg, ledger: demo.NewLedger(), began: time.Now()}
 	l.failed, l.fail = context.WithCancelCause(context.Background())
 	if err := l.open(ctx); err != nil {
 		return nil, errors.Join(err, l.close())
@@ -83,84 +89,73 @@ func openLocal(ctx context.Context, cfg localConfig) (*localRun, error) {
 	return l, nil
 }
 
-func (l *localRun) open(ctx context.Context) (err error) {
-	declared := requirements.IndexesOf(l.cfg.catalog) // those that a deployment would have
-	l.cloud, err = local.Start(local.Options{
-		DataDir: l.cfg.dataDir, Project: localProject, Topics: l.cfg.catalog.Topics(), Indexes: &declared, Log: l.cfg.log,
+func (l *Run) open(ctx context.Context) (err error) {
+	declared := requirements.IndexesOf(l.cfg.Catalog) // those that a deployment would have
+	l.Cloud, err = local.Start(local.Options{
+		DataDir: l.cfg.DataDir, Project: Project, Topics: l.cfg.Catalog.Topics(), Indexes: &declared, Log: l.cfg.Log,
 	})
 	if err != nil {
 		return err
 	}
 	at := gcp.Place{
-		Project: localProject, Database: firestore.DefaultDatabaseID,
-		Firestore: l.cloud.FirestoreAddr, PubSub: l.cloud.PubSubAddr, Auth: l.cloud.AuthAddr,
+		Project: Project, Database: firestore.DefaultDatabaseID,
+		Firestore: l.Cloud.FirestoreAddr, PubSub: l.Cloud.PubSubAddr, Auth: l.Cloud.AuthAddr,
 	}
-	l.users = &demo.Auth{Addr: at.Auth, Project: localProject, HTTP: &http.Client{Transport: &http.Transport{}}}
+	l.users = &demo.Auth{Addr: at.Auth, Project: Project, HTTP: &http.Client{Transport: &http.Transport{}}}
 	if l.docs, err = at.DialFirestore(ctx); err != nil {
 		return err
 	}
-	l.queue = &queueWatch{docs: l.docs, catalog: l.cfg.catalog, log: l.cfg.log}
+	l.queue = &demo.QueueWatch{Docs: l.docs, Catalog: l.cfg.Catalog, Log: l.cfg.Log}
 	if l.topics, err = at.DialPubSub(ctx); err != nil {
 		return err
 	}
-	if l.cfg.samples {
+	if l.cfg.Samples {
 		if err := l.consumers().Subscribe(ctx); err != nil {
 			return err
 		}
 		l.sample = &demo.Producers{
-			Client: l.docs, Catalog: l.cfg.catalog, Ledger: l.ledger,
-			Rate: l.cfg.rate, Records: l.cfg.records, Seed: rand.Uint64(),
+			Client: l.docs, Catalog: l.cfg.Catalog, Ledger: l.ledger,
+			Rate: l.cfg.Rate, Records: l.cfg.Records, Seed: rand.Uint64(),
 		}
 	}
 	if err := l.openAccounts(ctx); err != nil {
 		return err
 	}
-	// Its address is loopback: the command line sees to it.
-	who, err := auth.New(auth.Config{Mode: auth.ModeDev, ListenAddr: l.cfg.lis.Addr().String(), Log: l.cfg.log})
-	if err != nil {
-		return err
-	}
-	l.service, err = newService(ctx, serviceConfig{
-		place: at, catalog: l.cfg.catalog, tuning: l.cfg.tuning, who: who, mode: auth.ModeDev, log: l.cfg.log, wrapHandler: l.witness,
-		instance: localInstance, leaseTerm: localLeaseTerm, traces: l.cfg.traces,
-	})
+	l.service, err = l.cfg.OpenService(ctx, at, l.witness)
 	return err
 }
 
-// start sets the parts going.
-func (l *localRun) start(ctx context.Context) {
-	pages := servicePages(l.service.health, l.service.registry)
-	l.serving = startPart(ctx, l.fail, func(ctx context.Context) error {
-		return l.service.run(ctx, site{pages, l.service.api, l.service.console}, l.cfg.lis)
-	})
-	if l.cfg.samples {
+// Start sets the parts going.
+func (l *Run) Start(ctx context.Context) {
+	l.serving = startPart(ctx, l.fail, func(ctx context.Context) error { return l.service.Run(ctx, l.cfg.Listener) })
+	if l.cfg.Samples {
 		l.consuming = startPart(ctx, l.fail, l.consumers().Run)
 		l.producing = startPart(ctx, l.fail, l.sample.Run)
 	}
 	if l.apps != nil {
 		l.listening = startPart(ctx, l.fail, l.apps.Run)
 	}
-	if l.cfg.outage != nil {
-		l.outing = startPart(ctx, l.fail, func(ctx context.Context) error { return l.cfg.outage.run(ctx, l.cloud.PubSub.Faults()) })
+	if l.cfg.Outage != nil {
+		l.outing = startPart(ctx, l.fail, func(ctx context.Context) error { return l.cfg.Outage.Run(ctx, l.Cloud.PubSub.Faults()) })
 	}
-	if len(l.cfg.troubles) > 0 {
-		troublemaker := &demo.Troublemaker{Client: l.docs, Faults: l.cloud.PubSub.Faults(), Auth: l.users, Ledger: l.ledger, Troubles: l.cfg.troubles}
+	if len(l.cfg.Troubles) > 0 {
+		troublemaker := &demo.Troublemaker{Client: l.docs, Faults: l.Cloud.PubSub.Faults(), Auth: l.users, Ledger: l.ledger, Troubles: l.cfg.Troubles}
 		l.troubling = startPart(ctx, l.fail, troublemaker.Run)
-		l.counting = startPart(ctx, l.fail, l.queue.run)
+		l.counting = startPart(ctx, l.fail, l.queue.Run)
 	}
 }
 
-func (l *localRun) consumers() *demo.Consumers {
-	return &demo.Consumers{Client: l.topics, Catalog: l.cfg.catalog, Ledger: l.ledger}
+func (l *Run) consumers() *demo.Consumers {
+	return &demo.Consumers{Client: l.topics, Catalog: l.cfg.Catalog, Ledger: l.ledger}
 }
 
 // greet tells where everything is.
-func (l *localRun) greet(w io.Writer) {
-	addr := l.cfg.lis.Addr()
+func (l *Run) greet(w io.Writer) {
+	addr := l.cfg.Listener.Addr()
 	fmt.Fprintf(w, "console  http://%s/console/\nhealth   http://%s/readyz\nmetrics  http://%s/metrics\n", addr, addr, addr)
 	fmt.Fprintf(w, "append   GOOGLE_CLOUD_PROJECT=%s FIRESTORE_EMULATOR_HOST=%s outbox-relay append --outbox %s --samples 10\n\n",
-		localProject, l.cloud.FirestoreAddr, l.cfg.catalog.Outboxes[0].Name)
-	tryOut(w, "http://"+addr.String(), l.cfg.troubles)
+		Project, l.Cloud.FirestoreAddr, l.cfg.Catalog.Outboxes[0].Name)
+	tryOut(w, "http://"+addr.String(), l.cfg.Troubles)
 }
 
 const (
@@ -176,10 +171,10 @@ const (
 	samplesWithin = 2 * time.Second
 )
 
-// show shows the run on w until ctx ends or all records are accounted for,
-// takes everything down and sums up. It fails with exitBroken when the records
+// Show shows the run on w until ctx ends or all records are accounted for,
+// takes everything down and sums up. It fails with [shell.ExitBroken] when the records
 // were counted and the promise was not kept.
-func (l *localRun) show(ctx context.Context, w io.Writer, terminal bool) error {
+func (l *Run) Show(ctx context.Context, w io.Writer, terminal bool) error {
 	l.greet(w)
 	err := l.watch(ctx, demo.NewScreen(w, terminal))
 	counted := err == nil && ctx.Err() == nil
@@ -187,14 +182,14 @@ func (l *localRun) show(ctx context.Context, w io.Writer, terminal bool) error {
 	if err == nil {
 		err = l.failure() // of a part, while it stopped
 	}
-	if l.cfg.samples && err == nil {
+	if l.cfg.Samples && err == nil {
 		err = l.judge(w, counted)
 	}
 	return errors.Join(err, l.close())
 }
 
 // failure is why a part ended by itself, or nil.
-func (l *localRun) failure() error {
+func (l *Run) failure() error {
 	if l.failed.Err() == nil {
 		return nil
 	}
@@ -202,7 +197,7 @@ func (l *localRun) failure() error {
 }
 
 // watch shows views until ctx ends, a part fails, or all is accounted for.
-func (l *localRun) watch(ctx context.Context, screen *demo.Screen) error {
+func (l *Run) watch(ctx context.Context, screen *demo.Screen) error {
 	draw, look, rotate := time.NewTicker(screen.Every()), time.NewTicker(lookEvery), time.NewTicker(demo.LagRotation)
 	defer draw.Stop()
 	defer look.Stop()
@@ -219,7 +214,7 @@ func (l *localRun) watch(ctx context.Context, screen *demo.Screen) error {
 		case <-draw.C:
 			screen.Show(l.view())
 		case <-look.C:
-			screen.Tell(l.notes(l.service.relay.Health()))
+			screen.Tell(l.notes(l.service.Health()))
 			done, err := l.accountedFor(ctx)
 			if err != nil {
 				return err
@@ -232,8 +227,8 @@ func (l *localRun) watch(ctx context.Context, screen *demo.Screen) error {
 	}
 }
 
-func (l *localRun) view() demo.View {
-	h := l.service.relay.Health()
+func (l *Run) view() demo.View {
+	h := l.service.Health()
 	failing := map[contracts.Lane]int{}
 	for _, lane := range h.Lanes {
 		failing[lane.Lane] = lane.Waiting
@@ -242,14 +237,14 @@ func (l *localRun) view() demo.View {
 }
 
 // notes tell of what is out of the ordinary.
-func (l *localRun) notes(h relay.Health) []string {
-	notes := l.cfg.outage.note()
+func (l *Run) notes(h relay.Health) []string {
+	notes := l.cfg.Outage.Note()
 	for _, b := range h.Breakers {
 		if b.State != "closed" {
 			notes = append(notes, fmt.Sprintf("the circuit breaker of %s is open since %s: %s", b.Target, b.Since.Format(time.TimeOnly), b.Reason))
 		}
 	}
-	if note := l.queue.latest().Note(); note != "" {
+	if note := l.queue.Latest().Note(); note != "" {
 		notes = append(notes, note)
 	}
 	return notes
@@ -257,8 +252,8 @@ func (l *localRun) notes(h relay.Health) []string {
 
 // accountedFor reports whether a counted run is over: every record has
 // arrived, stands in the dead-letter queue or behind it, or is given up.
-func (l *localRun) accountedFor(ctx context.Context) (bool, error) {
-	if l.cfg.records == 0 || !l.producing.ended() || (l.outing != nil && !l.outing.ended()) || (l.troubling != nil && !l.troubling.ended()) {
+func (l *Run) accountedFor(ctx context.Context) (bool, error) {
+	if l.cfg.Records == 0 || !l.producing.ended() || (l.outing != nil && !l.outing.ended()) || (l.troubling != nil && !l.troubling.ended()) {
 		return false, nil
 	}
 	totals := l.ledger.Totals()
@@ -270,7 +265,7 @@ func (l *localRun) accountedFor(ctx context.Context) (bool, error) {
 	case quiet > patience:
 		return true, nil
 	case quiet > stalled:
-		queue, err := l.queue.count(ctx)
+		queue, err := l.queue.Count(ctx)
 		return delivered+queue.Undelivered() >= in, err
 	}
 	return false, nil
