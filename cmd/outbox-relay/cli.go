@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"outboxrelay/cmd/outbox-relay/operator"
 	"outboxrelay/cmd/outbox-relay/shell"
 )
 
@@ -21,17 +22,17 @@ type command interface {
 type cli struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
-	Local   localCmd   `cmd:"" help:"Run everything on this machine: embedded Firestore, Pub/Sub and Auth, sample producers, consumers and apps, the relay."`
-	Serve   serveCmd   `cmd:"" help:"Run the service."`
-	Cloud   cloudCmd   `cmd:"" help:"Run only the embedded Firestore, Pub/Sub and Auth, as a process of their own."`
-	Doctor  doctorCmd  `cmd:"" help:"Look at what a deployment needs, before it and after, and say what mends it."`
-	Cost    costCmd    `cmd:"" help:"Say what a rate of records costs on Google Cloud, and what it needs."`
-	Catalog catalogCmd `cmd:"" help:"Check the catalog, or print what it asks of a deployment."`
-	Append  appendCmd  `cmd:"" help:"Append sample or given records to an outbox."`
-	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"Look at dead letters and decide about them, over the admin API of a service."`
-	Restore restoreCmd `cmd:"" help:"Settle what came back into Firestore with an export, so that nothing of it is delivered again."`
-	Lanes   lanesCmd   `cmd:"" help:"Look at the lanes, pause and resume them, over the admin API of a service."`
-	Build   versionCmd `cmd:"" name:"version" help:"Print the version: what this binary was built from."`
+	Local   localCmd       `cmd:"" help:"Run everything on this machine: embedded Firestore, Pub/Sub and Auth, sample producers, consumers and apps, the relay."`
+	Serve   serveCmd       `cmd:"" help:"Run the service."`
+	Cloud   cloudCmd       `cmd:"" help:"Run only the embedded Firestore, Pub/Sub and Auth, as a process of their own."`
+	Doctor  doctorCmd      `cmd:"" help:"Look at what a deployment needs, before it and after, and say what mends it."`
+	Cost    costCmd        `cmd:"" help:"Say what a rate of records costs on Google Cloud, and what it needs."`
+	Catalog catalogCmd     `cmd:"" help:"Check the catalog, or print what it asks of a deployment."`
+	Append  appendCmd      `cmd:"" help:"Append sample or given records to an outbox."`
+	DLQ     operator.DLQ   `cmd:"" name:"dlq" help:"Look at dead letters and decide about them, over the admin API of a service."`
+	Restore restoreCmd     `cmd:"" help:"Settle what came back into Firestore with an export, so that nothing of it is delivered again."`
+	Lanes   operator.Lanes `cmd:"" help:"Look at the lanes, pause and resume them, over the admin API of a service."`
+	Build   versionCmd     `cmd:"" name:"version" help:"Print the version: what this binary was built from."`
 }
 
 const about = `Watches Firestore outboxes and delivers their records, by lane, to their targets: on Pub/Sub, and the handler that sets Firebase custom claims.

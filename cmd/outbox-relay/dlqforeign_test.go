@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // hostile draws, types and turns text around on a terminal that it reaches.
@@ -141,7 +142,7 @@ func TestJSONOfForeignTextMeansTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := printJSON(&out, append(answer[:1:1], append([]byte(`"broken":"`+"\x9b"+`",`), answer[1:]...)...)); err != nil {
+	if err := shell.PrintJSON(&out, append(answer[:1:1], append([]byte(`"broken":"`+"\x9b"+`",`), answer[1:]...)...)); err != nil {
 		t.Fatal(err)
 	}
 	if found := drawing(out.String()); found != nil {

@@ -20,7 +20,7 @@ func TestE2EOperationsReadATrace(t *testing.T) {
 	eventually(t, "a later version has arrived", func() bool { return len(c.of(wallet)) > 0 })
 
 	code, body := c.ask("dev-viewer", "/admin/v1/records?aggregateId="+wallet)
-	t.Logf("GET /admin/v1/records?aggregateId=%s\n%d %s", wallet, code, brief(string(body), 1200))
+	t.Logf("GET /admin/v1/records?aggregateId=%s\n%d %s", wallet, code, body[:min(len(body), 1200)])
 	trace := c.item(id).TraceID
 	if !strings.Contains(string(body), trace) {
 		t.Errorf("the aggregate's records do not tell the trace %s", trace)

@@ -1,8 +1,7 @@
-package main
+package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,14 +14,7 @@ import (
 	"outboxrelay/dlq"
 )
 
-// reasonFlag is why somebody decides. It stands in the audit.
-type reasonFlag struct {
-	Reason string `short:"r" required:"" placeholder:"TEXT" help:"Why; it is recorded with the decision."`
-}
-
-func (f reasonFlag) body() adminapi.Why { return adminapi.Why{Reason: f.Reason} }
-
-type dlqReplayCmd struct {
+type replayCmd struct {
 	ID   string `arg:"" help:"ID of the dead letter."`
 	Wait bool   `help:"Wait until the replay has ended; exit code 8 if it failed."`
 	reasonFlag
@@ -30,14 +22,14 @@ type dlqReplayCmd struct {
 }
 
 // Run asks for a replay, and waits for its end if that is wanted.
-func (c *dlqReplayCmd) Run(ctx context.Context, p shell.Process) error {
+func (c *replayCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		answer, decided, err := d.decide(ctx, c.ID, "replay", c.reasonFlag)
 		if err != nil {
 			return err
 		}
 		if d.json && !c.Wait {
-			return printJSON(d.Stdout, answer)
+			return shell.PrintJSON(d.Stdout, answer)
 		}
 		if !d.json {
 			fmt.Fprintf(d.Stdout, "replay of %s asked for", terminal.Line(c.ID))
@@ -78,7 +70,7 @@ func (d *desk) await(ctx context.Context, id string) error {
 			continue
 		}
 		if d.json {
-			if err := printJSON(d.Stdout, answer); err != nil {
+			if err := shell.PrintJSON(d.Stdout, answer); err != nil {
 				return err
 			}
 		}
@@ -122,95 +114,4 @@ func (d *desk) tellFrozen(ctx context.Context, i adminapi.Item) {
 				terminal.Line(i.AggregateID), d.self, shell.Quote(terminal.Line(i.AggregateID)))
 		}
 	}
-}
-
-// decide posts one decision about a dead letter.
-func (d *desk) decide(ctx context.Context, id, action string, why reasonFlag) (json.RawMessage, adminapi.Decided, error) {
-	var decided adminapi.Decided
-	answer, err := d.Post(ctx, adminapi.Path("dlq", id, action), why.body(), &decided)
-	return answer, decided, err
-}
-
-// decideAndTell is decide for a command that has nothing more to do.
-func (f *apiFlags) decideAndTell(ctx context.Context, p shell.Process, id, action string, why reasonFlag, told string) error {
-	return f.ask(p, func(d *desk) error {
-		answer, decided, err := d.decide(ctx, id, action, why)
-		if err != nil {
-			return err
-		}
-		if d.json {
-			return printJSON(d.Stdout, answer)
-		}
-		fmt.Fprintf(d.Stdout, "%s %s; it is %s now\n", terminal.Line(id), told, terminal.Line(string(decided.Item.State)))
-		return nil
-	})
-}
-
-type dlqDiscardCmd struct {
-	ID string `arg:"" help:"ID of the dead letter."`
-	reasonFlag
-	apiFlags
-}
-
-// Run discards.
-func (c *dlqDiscardCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.decideAndTell(ctx, p, c.ID, "discard", c.reasonFlag, "is given up")
-}
-
-type dlqAuthorizeCmd struct {
-	ID string `arg:"" help:"ID of the dead letter."`
-	reasonFlag
-	apiFlags
-}
-
-// Run authorizes.
-func (c *dlqAuthorizeCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.decideAndTell(ctx, p, c.ID, "authorize", c.reasonFlag, "may be replayed")
-}
-
-type dlqWithdrawCmd struct {
-	ID string `arg:"" help:"ID of the dead letter."`
-	reasonFlag
-	apiFlags
-}
-
-// Run withdraws.
-func (c *dlqWithdrawCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.decideAndTell(ctx, p, c.ID, "withdraw", c.reasonFlag, "is not to be replayed any more")
-}
-
-type dlqNoteCmd struct {
-	ID string `arg:"" help:"ID of the dead letter."`
-	reasonFlag
-	apiFlags
-}
-
-// Run writes a note.
-func (c *dlqNoteCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.decideAndTell(ctx, p, c.ID, "notes", c.reasonFlag, "has a note")
-}
-
-type dlqReleaseCmd struct {
-	Aggregate string `arg:"" help:"ID of the frozen aggregate."`
-	reasonFlag
-	apiFlags
-}
-
-// Run releases a frozen aggregate.
-func (c *dlqReleaseCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.ask(p, func(d *desk) error {
-		var released adminapi.Released
-		answer, err := d.Post(ctx, adminapi.Path("freezes", c.Aggregate, "release"), c.body(), &released)
-		if err != nil {
-			return err
-		}
-		if d.json {
-			return printJSON(d.Stdout, answer)
-		}
-		fmt.Fprintf(d.Stdout, "%s is being released: what was held goes on in order\n", terminal.Line(c.Aggregate))
-		for _, i := range released.Open {
-			fmt.Fprintf(d.Stdout, "it overtakes the dead letter %s, which is %s\n", terminal.Line(i.ID), terminal.Line(string(i.State)))
-		}
-		return nil
-	})
 }

@@ -1,44 +1,14 @@
-package main
+package operator
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
-	"outboxrelay/cmd/outbox-relay/terminal"
 )
-
-// dlqCmd groups what can be done about dead letters over the admin API.
-type dlqCmd struct {
-	List      dlqListCmd      `cmd:"" help:"List dead letters, newest first; open ones unless --any or --state is given."`
-	Show      dlqShowCmd      `cmd:"" help:"Show one dead letter: what happened, and what may be done now."`
-	Groups    dlqGroupsCmd    `cmd:"" help:"Count dead letters by event type and error."`
-	Replay    dlqReplayCmd    `cmd:"" help:"Deliver a dead letter now, to the targets that still lack it."`
-	Discard   dlqDiscardCmd   `cmd:"" help:"Give a dead letter up."`
-	Authorize dlqAuthorizeCmd `cmd:"" help:"Allow the replay of a SECURITY_BLOCK dead letter."`
-	Withdraw  dlqWithdrawCmd  `cmd:"" help:"Take back the replay that was asked for, and an authorization."`
-	Note      dlqNoteCmd      `cmd:"" help:"Write something down about a dead letter."`
-	Release   dlqReleaseCmd   `cmd:"" help:"Let the held records of a frozen aggregate go on."`
-	Freezes   dlqFreezesCmd   `cmd:"" help:"List frozen aggregates."`
-	Bulk      dlqBulkCmd      `cmd:"" help:"Replay all dead letters of a selection, at a rate."`
-	Bulks     dlqBulksCmd     `cmd:"" help:"List bulk replays."`
-	Follow    dlqFollowCmd    `cmd:"" help:"Follow a bulk replay to its end."`
-	Cancel    dlqCancelCmd    `cmd:"" help:"Cancel a bulk replay."`
-	Trace     dlqTraceCmd     `cmd:"" help:"Tell all that is known of a trace, as a timeline."`
-	Audit     dlqAuditCmd     `cmd:"" help:"List who decided what, newest first."`
-}
-
-// dlqExits is told by every help of a dlq command.
-const dlqExits = `
-
-Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or values are wrong; 5 refused: it is not in that state, something else comes first, or somebody was faster; 6 not found; 7 not allowed: no valid token, or not the role; 8 not all was delivered: a bulk replay was stopped or cancelled, some of it failed or was passed over, or a replay that was waited for failed.`
 
 // apiFlags say where the admin API is, and who asks.
 type apiFlags struct {
@@ -114,16 +84,6 @@ func withExitCode(err error) error {
 	return shell.Exit(code, err)
 }
 
-// printJSON writes an answer as it came, indented, and fit for a terminal.
-func printJSON(w io.Writer, answer json.RawMessage) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, bytes.TrimSpace(answer), "", "  "); err != nil {
-		return fmt.Errorf("decode answer: %w", err)
-	}
-	_, err := fmt.Fprintln(terminal.Escaping(w), b.String())
-	return err
-}
-
 // show answers a read: as JSON, or as text makes it.
 func show[T any](ctx context.Context, d *desk, path string, query map[string][]string, text func(T) error) error {
 	var into T
@@ -132,7 +92,7 @@ func show[T any](ctx context.Context, d *desk, path string, query map[string][]s
 		return err
 	}
 	if d.json {
-		return printJSON(d.Stdout, answer)
+		return shell.PrintJSON(d.Stdout, answer)
 	}
 	return text(into)
 }

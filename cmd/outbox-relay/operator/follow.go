@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"outboxrelay/dlq"
 )
 
-type dlqFollowCmd struct {
+type followCmd struct {
 	ID string `arg:"" help:"ID of the bulk replay."`
 	apiFlags
 }
 
 // Run follows a bulk replay to its end.
-func (c *dlqFollowCmd) Run(ctx context.Context, p shell.Process) error {
+func (c *followCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error { return d.follow(ctx, c.ID) })
 }
 
@@ -56,7 +56,7 @@ func (d *desk) follow(ctx context.Context, id string) error {
 		}
 		progress.end()
 		if d.json {
-			if err := printJSON(d.Stdout, answer); err != nil {
+			if err := shell.PrintJSON(d.Stdout, answer); err != nil {
 				return err
 			}
 		}

@@ -1,10 +1,9 @@
-package main
+package operator
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"strconv"
 	"time"
 
 	"outboxrelay/contracts"
@@ -50,21 +49,6 @@ func filterQuery(f dlq.Filter) (url.Values, error) {
 		query.Set(name, fmt.Sprint(value))
 	}
 	return query, nil
-}
-
-// pageFlags ask for one page of a list.
-type pageFlags struct {
-	Limit     int    `placeholder:"N" help:"At most so many; the service's default is 50."`
-	PageToken string `placeholder:"TOKEN" help:"Where the page before ended."`
-}
-
-func (f pageFlags) add(query url.Values) {
-	if f.Limit != 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
-	if f.PageToken != "" {
-		query.Set("pageToken", f.PageToken)
-	}
 }
 
 // when is a time on the command line: RFC 3339, or a duration back from now.

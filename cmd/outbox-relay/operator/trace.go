@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"outboxrelay/cmd/outbox-relay/shell"
 )
 
-type dlqTraceCmd struct {
+type traceCmd struct {
 	TraceID string `arg:"" help:"The trace."`
 	apiFlags
 }
 
 // Run prints a trace's timeline.
-func (c *dlqTraceCmd) Run(ctx context.Context, p shell.Process) error {
+func (c *traceCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		return show(ctx, d, adminapi.Path("trace", c.TraceID), nil, func(l adminapi.Timeline) error {
 			t := shell.NewTable(d.Stdout, "AT", "WHAT", "EVENT", "TOLD")

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,7 @@ import (
 	"outboxrelay/dlq"
 )
 
-type dlqBulkCmd struct {
+type bulkCmd struct {
 	filterFlags
 	ID       []string `name:"id" sep:"none" placeholder:"ID" help:"This dead letter, instead of those that a filter selects; may be given many times."`
 	Pin      string   `placeholder:"PIN" help:"Of a --dry-run --json, or of the console: begin only if the same would be replayed, as it was then."`
@@ -33,7 +32,7 @@ type dlqBulkCmd struct {
 }
 
 // Validate names flags that do not fit together.
-func (c *dlqBulkCmd) Validate() error {
+func (c *bulkCmd) Validate() error {
 	switch {
 	case len(c.ID) > 0 && c.filter() != (dlq.Filter{}):
 		return errors.New("--id and a filter exclude each other")
@@ -46,14 +45,14 @@ func (c *dlqBulkCmd) Validate() error {
 }
 
 // Help is the long text of dlq bulk --help.
-func (c *dlqBulkCmd) Help() string {
+func (c *bulkCmd) Help() string {
 	return `The selection is pinned when the bulk replay is made, of what was dead when the command began, or before --to: what dies later is not part of it. With nothing to replay it says so and ends well. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
 
 It tells what it would take and asks; what is replayed then is exactly that, or nothing. Without a terminal it needs --yes. Then it follows to the end. Ctrl-C ends the following alone: the bulk replay goes on, and dlq cancel stops it.` + dlqExits
 }
 
 // Run replays a selection.
-func (c *dlqBulkCmd) Run(ctx context.Context, p shell.Process) error {
+func (c *bulkCmd) Run(ctx context.Context, p shell.Process) error {
 	if !c.DryRun && !c.Yes && !p.CanAnswer() {
 		return shell.Usagef("nobody can be asked, as standard input is no terminal: look with --dry-run, then give --yes")
 	}
@@ -73,7 +72,7 @@ func (c *dlqBulkCmd) Run(ctx context.Context, p shell.Process) error {
 		}
 		if c.NoFollow {
 			if d.json {
-				return printJSON(d.Stdout, answer)
+				return shell.PrintJSON(d.Stdout, answer)
 			}
 			fmt.Fprintf(d.Stdout, "bulk replay %s of %s has begun\n", terminal.Line(bulk.ID), shell.Plural(bulk.Total, "dead letter"))
 			return nil
@@ -83,7 +82,7 @@ func (c *dlqBulkCmd) Run(ctx context.Context, p shell.Process) error {
 }
 
 // request is what the flags ask for, as a dry run.
-func (c *dlqBulkCmd) request() adminapi.BulkRequest {
+func (c *bulkCmd) request() adminapi.BulkRequest {
 	r := adminapi.BulkRequest{IDs: c.ID, DryRun: true, Pin: c.Pin, RatePerSecond: c.Rate, Reason: c.Reason}
 	if len(c.ID) == 0 {
 		filter := c.filter()
@@ -97,7 +96,7 @@ func (c *dlqBulkCmd) request() adminapi.BulkRequest {
 
 // order turns a dry run into the order to begin. What somebody was asked about is
 // what is replayed; with --yes nobody was.
-func (c *dlqBulkCmd) order(look adminapi.BulkRequest, seen adminapi.Selection) adminapi.BulkRequest {
+func (c *bulkCmd) order(look adminapi.BulkRequest, seen adminapi.Selection) adminapi.BulkRequest {
 	look.DryRun, look.RequestID = false, uuid.NewString()
 	if !c.Yes && look.Pin == "" {
 		look.Pin = seen.Pin
@@ -113,7 +112,7 @@ func (d *desk) rehearse(ctx context.Context, request adminapi.BulkRequest) error
 		return err
 	}
 	if d.json {
-		return printJSON(d.Stdout, answer)
+		return shell.PrintJSON(d.Stdout, answer)
 	}
 	t := shell.NewTable(d.Stdout, "DEAD SINCE", "TIER", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
 	for _, i := range s.Items {
@@ -157,7 +156,7 @@ func (d *desk) confirm(ctx context.Context, request adminapi.BulkRequest, yes bo
 	}
 	switch {
 	case nothing && d.json:
-		return s, false, printJSON(d.Stdout, answer)
+		return s, false, shell.PrintJSON(d.Stdout, answer)
 	case nothing:
 		fmt.Fprintln(d.Stdout, "nothing to do")
 		return s, false, nil
@@ -169,47 +168,4 @@ func (d *desk) confirm(ctx context.Context, request adminapi.BulkRequest, yes bo
 		fmt.Fprintln(d.Stderr, "nothing was replayed")
 	}
 	return s, agreed, err
-}
-
-type dlqBulksCmd struct {
-	pageFlags
-	apiFlags
-}
-
-// Run prints one page of bulk replays.
-func (c *dlqBulksCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.ask(p, func(d *desk) error {
-		query := url.Values{}
-		c.add(query)
-		return show(ctx, d, "/replays", query, func(page adminapi.List[adminapi.Bulk]) error {
-			t := shell.NewTable(d.Stdout, "BEGUN", "STATE", "BY", "TOTAL", "DELIVERED", "FAILED", "SKIPPED", "REASON", "ID")
-			for _, b := range page.Items {
-				t.Row(moment(b.CreatedAt), string(b.State), b.By, strconv.Itoa(b.Total), strconv.Itoa(b.Delivered),
-					strconv.Itoa(b.Failed), strconv.Itoa(b.Skipped), brief(b.Reason, 60), b.ID)
-			}
-			return d.endPage(t, len(page.Items), "bulk replays", page.NextPageToken)
-		})
-	})
-}
-
-type dlqCancelCmd struct {
-	ID     string `arg:"" help:"ID of the bulk replay."`
-	Reason string `short:"r" required:"" placeholder:"TEXT" help:"Why; it is recorded."`
-	apiFlags
-}
-
-// Run cancels a bulk replay. What is in delivery ends by itself.
-func (c *dlqCancelCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.ask(p, func(d *desk) error {
-		var bulk adminapi.Bulk
-		answer, err := d.Post(ctx, adminapi.Path("replays", c.ID, "cancel"), adminapi.Why{Reason: c.Reason}, &bulk)
-		if err != nil {
-			return err
-		}
-		if d.json {
-			return printJSON(d.Stdout, answer)
-		}
-		fmt.Fprintf(d.Stdout, "bulk replay %s is cancelled: %d of %d were delivered, %d are in delivery\n", terminal.Line(bulk.ID), bulk.Delivered, bulk.Total, bulk.Replaying)
-		return nil
-	})
 }

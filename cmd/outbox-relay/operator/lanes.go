@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"outboxrelay/contracts"
 )
 
-// lanesCmd groups what can be done about lanes over the admin API.
-type lanesCmd struct {
+// Lanes groups what can be done about lanes over the admin API.
+type Lanes struct {
 	List   lanesListCmd   `cmd:"" help:"List the lanes: whether they are paused, and how they do on the instance that answers."`
 	Pause  lanesPauseCmd  `cmd:"" help:"Pause a lane, on all instances: its records wait in Firestore."`
 	Resume lanesResumeCmd `cmd:"" help:"Resume a lane, on all instances."`
@@ -32,7 +32,7 @@ func (c *lanesListCmd) Run(ctx context.Context, p shell.Process) error {
 			return err
 		}
 		if d.json {
-			return printJSON(d.Stdout, answer)
+			return shell.PrintJSON(d.Stdout, answer)
 		}
 		t := shell.NewTable(d.Stdout, "LANE", "SLA", "P50", "P99", "WAITING", "DELIVERED", "STATE")
 		for _, l := range lanes.Items {
@@ -72,7 +72,7 @@ func (f *laneFlags) set(ctx context.Context, p shell.Process, verb string) error
 			return err
 		}
 		if d.json {
-			return printJSON(d.Stdout, answer)
+			return shell.PrintJSON(d.Stdout, answer)
 		}
 		state := "runs"
 		if control.Paused {
