@@ -18,13 +18,16 @@ import (
 	"outboxrelay/contracts"
 )
 
+// lineTrace is the trace of the lines below.
+const lineTrace = "0af7651916cd43dd8448eb211c80319c"
+
 // line is a sound record of accOutbox as JSON, changed as a test likes.
 func line(t *testing.T, n int, change func(map[string]any)) string {
 	t.Helper()
 	eventID := fmt.Sprintf("0b0e5f3a-6d4c-4c5e-9f7b-%012d", n)
 	fields := map[string]any{
 		"eventId": eventID, "eventType": "WalletCredited", "aggregateId": "acc-1", "aggregateVersion": n,
-		"idempotencyKey": contracts.IdempotencyKey(eventID, "acc-1", int64(n)), "traceId": traceID,
+		"idempotencyKey": contracts.IdempotencyKey(eventID, "acc-1", int64(n)), "traceId": lineTrace,
 		"lane": "CRITICAL_LANE", "dlqTier": "REVIEW_REQUIRED", "occurredAt": "2026-01-02T03:04:05Z",
 		"payload": map[string]any{"amount": 5},
 	}
@@ -121,7 +124,7 @@ func TestAppendLines(t *testing.T) {
 				delete(fields, "createdAt")
 				want := map[string]any{
 					"eventId": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001", "eventType": "WalletCredited", "aggregateId": "acc-1",
-					"aggregateVersion": int64(1), "idempotencyKey": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001:acc-1:1", "traceId": traceID,
+					"aggregateVersion": int64(1), "idempotencyKey": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001:acc-1:1", "traceId": lineTrace,
 					"lane": "CRITICAL_LANE", "dlqTier": "REVIEW_REQUIRED", "occurredAt": time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 					"payload": map[string]any{"amount": int64(5)}, "status": "pending",
 				}

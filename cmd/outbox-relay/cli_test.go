@@ -51,7 +51,7 @@ func TestParseServe(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			got, err := parse(append([]string{"serve"}, tc.args...), fromMap(tc.env), &stdout, &stderr)
+			got, err := parse(append([]string{"serve"}, tc.args...), shell.LookupIn(tc.env), &stdout, &stderr)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestParseServe(t *testing.T) {
 }
 
 func TestTuningDefaultsAreTheRelays(t *testing.T) {
-	got, err := parse([]string{"serve"}, fromMap(nil), nil, nil)
+	got, err := parse([]string{"serve"}, shell.LookupIn(nil), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestTuningDefaultsAreTheRelays(t *testing.T) {
 
 func TestParseIgnoresTheRealEnvironment(t *testing.T) {
 	t.Setenv("PORT", "1")
-	got, err := parse([]string{"serve"}, fromMap(nil), nil, nil)
+	got, err := parse([]string{"serve"}, shell.LookupIn(nil), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

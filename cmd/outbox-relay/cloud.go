@@ -66,7 +66,7 @@ func checkLoopback(flag, addr string) error {
 
 // Run serves until ctx ends.
 func (c *cloudCmd) Run(ctx context.Context, p shell.Process) (err error) {
-	log, err := newLogger(p.Stderr, c.logFlags, c.Project)
+	log, err := c.logger(p.Stderr, c.Project)
 	if err != nil {
 		return err
 	}

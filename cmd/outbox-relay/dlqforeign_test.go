@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/logging"
 	"outboxrelay/cmd/outbox-relay/shell"
 )
 
@@ -195,7 +196,7 @@ func TestBadRecordIsToldAsText(t *testing.T) {
 func TestLogLinesDrawNothing(t *testing.T) {
 	for _, format := range []string{"json", "console"} {
 		var out bytes.Buffer
-		log, err := newLogger(&out, logFlags{LogLevel: "info", LogFormat: format}, "p")
+		log, err := logging.New(&out, "info", format, "p")
 		if err != nil {
 			t.Fatal(err)
 		}

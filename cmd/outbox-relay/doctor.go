@@ -12,6 +12,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/doctor"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
 )
@@ -79,7 +80,7 @@ func (c *doctorCmd) config(p shell.Process) doctor.Config {
 	at.Database = c.Database
 	at.Firestore, at.PubSub, at.Auth = p.Env.Get(gcp.EnvFirestore), p.Env.Get(gcp.EnvPubSub), p.Env.Get(gcp.EnvAuth)
 	var refusals []error
-	if _, err := tracesFrom(p.Env); err != nil {
+	if _, err := tracing.FromEnv(p.Env); err != nil {
 		refusals = append(refusals, err)
 	}
 	build := thisBuild()

@@ -14,6 +14,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/doctor"
 	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
 )
@@ -76,7 +77,7 @@ func (x *examined) commands(r doctor.Report) {
 				words := shellWords(x.t, line)
 				switch {
 				case words[0] == "outbox-relay":
-					if cmd, err := parse(words[1:], fromMap(x.env), nil, nil); err != nil || cmd == nil {
+					if cmd, err := parse(words[1:], shell.LookupIn(x.env), nil, nil); err != nil || cmd == nil {
 						x.t.Errorf("%s: %q is no command of this program: %v", f.Check, line, err)
 					}
 				case words[0] == "gcloud" || strings.HasPrefix(words[0], "CLOUDSDK_"):

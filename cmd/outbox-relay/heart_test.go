@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"outboxrelay/cmd/outbox-relay/logging"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
@@ -111,7 +112,7 @@ type watchedService struct {
 func serveWatched(t *testing.T, cloud *embedded, patience time.Duration) *watchedService {
 	t.Helper()
 	w := &watchedService{logs: newClogged()}
-	log, err := newLogger(w.logs, logFlags{LogLevel: "info", LogFormat: "json"}, testProject)
+	log, err := logging.New(w.logs, "info", "json", testProject)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/localrun"
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/ier"
@@ -101,11 +102,11 @@ func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
 		outage = demo.NewOutage(target, c.FaultAfter, c.FaultFor)
 		troubles = demo.Plan(catalog, rand.Uint64(), c.FaultTarget)
 	}
-	log, err := newLogger(p.Stderr, logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}, localrun.Project)
+	log, err := logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}.logger(p.Stderr, localrun.Project)
 	if err != nil {
 		return err
 	}
-	traces, err := tracesFrom(p.Env)
+	traces, err := tracing.FromEnv(p.Env)
 	if err != nil {
 		return err
 	}

@@ -47,15 +47,8 @@ func runProgram(t *testing.T, env map[string]string, stdin string, args ...strin
 	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, args, fromMap(env), strings.NewReader(stdin), &stdout, &stderr)
+	code := run(ctx, args, shell.LookupIn(env), strings.NewReader(stdin), &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
-}
-
-func fromMap(env map[string]string) shell.Lookup {
-	return func(name string) (string, bool) {
-		value, ok := env[name]
-		return value, ok
-	}
 }
 
 // output collects what a running program writes, and lets a test wait for it.
@@ -111,7 +104,7 @@ func startProgram(t *testing.T, env map[string]string, args ...string) *backgrou
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &background{stdout: newOutput(), stderr: newOutput(), cancel: cancel, code: make(chan int, 1)}
-	go func() { b.code <- run(ctx, args, fromMap(env), strings.NewReader(""), b.stdout, b.stderr) }()
+	go func() { b.code <- run(ctx, args, shell.LookupIn(env), strings.NewReader(""), b.stdout, b.stderr) }()
 	t.Cleanup(func() { b.stop(t) })
 	return b
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
@@ -66,11 +67,11 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
-	log, err := newLogger(p.Stderr, c.logFlags, at.Project)
+	log, err := c.logger(p.Stderr, at.Project)
 	if err != nil {
 		return err
 	}
-	traces, err := tracesFrom(p.Env)
+	traces, err := tracing.FromEnv(p.Env)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin/auth"
@@ -53,8 +54,8 @@ type serviceConfig struct {
 	instance    string // among those that share the outboxes
 	revision    string // of the deployment; may be empty
 	leaseTerm   time.Duration
-	heart       *heart        // that watches over the service; nil: none
-	traces      *tracesConfig // nil: none
+	heart       *heart          // that watches over the service; nil: none
+	traces      *tracing.Config // nil: none
 }
 
 // service is a relay joined with its clients, targets and metrics.

@@ -64,11 +64,16 @@ func (c *theatre) scheduled(aggregate string) appendable {
 // parentOf are the trace and the span that a record's producer names.
 func parentOf(t *testing.T, r appendable) (trace, span string) {
 	t.Helper()
-	trace, span, _, ok := parseTraceparent(r.fields[contracts.FieldTraceparent].(string))
-	if !ok {
-		t.Fatalf("traceparent %v", r.fields[contracts.FieldTraceparent])
+	return readTraceparent(t, r.fields[contracts.FieldTraceparent].(string))
+}
+
+func readTraceparent(t *testing.T, text string) (trace, span string) {
+	t.Helper()
+	parts := strings.Split(text, "-")
+	if len(parts) != 4 {
+		t.Fatalf("traceparent %q", text)
 	}
-	return trace, span
+	return parts[1], parts[2]
 }
 
 // names lists spans.
@@ -98,10 +103,10 @@ func meet(t *testing.T, root tracedSpan, stages []tracedSpan) {
 // clock, to the mark, in stages without a gap; and each message goes on with the
 // span that sent it.
 func TestE2ETraces(t *testing.T) {
-	for _, protocol := range []string{protocolGRPC, protocolHTTP} {
+	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		t.Run(strings.ReplaceAll(protocol, "/", " "), func(t *testing.T) {
 			collector := startCollector
-			if protocol == protocolHTTP {
+			if protocol != "grpc" {
 				collector = startHTTPCollector
 			}
 			c := openTheatre(t, collector(t), "OTEL_EXPORTER_OTLP_PROTOCOL", protocol, "OTEL_SERVICE_NAME", "relay-under-test", "OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
@@ -187,7 +192,7 @@ func TestE2ETracesOfADeadLetter(t *testing.T) {
 
 	for message, span := range map[string]string{"record dead-lettered": died.ID, "delivery failed": stages[2].ID} {
 		line := lineOf(t, service.stderr.String(), message)
-		if want := "projects/" + c.env["GOOGLE_CLOUD_PROJECT"] + "/traces/" + trace; line[traceField] != want || line[spanField] != span || line[sampledField] != true {
+		if want := "projects/" + c.env["GOOGLE_CLOUD_PROJECT"] + "/traces/" + trace; line["logging.googleapis.com/trace"] != want || line["logging.googleapis.com/spanId"] != span || line["logging.googleapis.com/trace_sampled"] != true {
 			t.Errorf("the log line is not joined to its span %s: %v", span, line)
 		}
 	}
@@ -230,10 +235,7 @@ func TestE2ETracesAreSampled(t *testing.T) {
 	}
 	for what, r := range map[string]appendable{"without a traceparent": plain, "with a malformed one": malformed} {
 		messages := c.arrivedOf(r, 2)
-		trace, _, _, ok := parseTraceparent(messages[0][contracts.AttrTraceparent])
-		if !ok {
-			t.Fatalf("the message of a record %s has traceparent %q", what, messages[0][contracts.AttrTraceparent])
-		}
+		trace, _ := readTraceparent(t, messages[0][contracts.AttrTraceparent])
 		root := c.traces.await(t, trace, "relay ScheduleAssigned", 1)[0]
 		if want := traceOfEvent(r.fields[contracts.FieldEventID].(string)); root.Parent != "" || root.Trace != want || root.Attributes["outbox_relay.outcome"] != "delivered" {
 			t.Errorf("the span of a record %s: %+v, want the first of trace %s", what, root, want)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -209,4 +210,17 @@ func drawn(spans []tracedSpan) string {
 		}
 	}
 	return b.String()
+}
+
+// lineOf is the first log line with a message, as its fields.
+func lineOf(t *testing.T, log, message string) map[string]any {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) == nil && fields["message"] == message {
+			return fields
+		}
+	}
+	t.Errorf("the log has no line %q", message)
+	return nil
 }

@@ -25,6 +25,11 @@ func Snapshot(environ []string) Lookup {
 		name, value, _ := strings.Cut(pair, "=")
 		vars[name] = value
 	}
+	return LookupIn(vars)
+}
+
+// LookupIn looks variables up in vars.
+func LookupIn(vars map[string]string) Lookup {
 	return func(name string) (string, bool) {
 		value, ok := vars[name]
 		return value, ok

@@ -1,4 +1,4 @@
-package main
+package tracing
 
 import (
 	"strings"
@@ -54,7 +54,7 @@ func TestTracesFromEnvironment(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := tracesFrom(fromMap(tc.env))
+			got, err := FromEnv(shell.LookupIn(tc.env))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,9 +87,9 @@ func TestTracesFromEnvironmentRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4317"}
 			env[name] = value
-			got := runProgram(t, env, "", "serve", "--project", testProject)
-			if got.code != shell.ExitUsage || !strings.Contains(got.stderr, name+" is \""+value+"\", want") {
-				t.Errorf("serve with %s=%s: %+v", name, value, got)
+			_, err := FromEnv(shell.LookupIn(env))
+			if shell.Code(err) != shell.ExitUsage || !strings.HasPrefix(err.Error(), name+" is \""+value+"\", want") {
+				t.Errorf("%s=%s: %v", name, value, err)
 			}
 		})
 	}

@@ -1,13 +1,16 @@
-package main
+package logging
 
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
 )
 
 const (
@@ -20,7 +23,7 @@ const (
 func logged(t *testing.T, write func(*zap.Logger)) map[string]any {
 	t.Helper()
 	var out bytes.Buffer
-	log, err := newLogger(&out, logFlags{LogLevel: "debug", LogFormat: "json"}, "p")
+	log, err := New(&out, "debug", "json", "p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +102,7 @@ func TestLogLevel(t *testing.T) {
 	for _, format := range []string{"json", "console"} {
 		t.Run(format, func(t *testing.T) {
 			var out bytes.Buffer
-			log, err := newLogger(&out, logFlags{LogLevel: "warn", LogFormat: format}, "p")
+			log, err := New(&out, "warn", format, "p")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,5 +115,17 @@ func TestLogLevel(t *testing.T) {
 				t.Error("a line of the level was not written")
 			}
 		})
+	}
+}
+
+// A line that names a sampled span says so to Cloud Logging.
+func TestLogTellsWhatIsSampled(t *testing.T) {
+	for flags, want := range map[string]any{"01": true, "00": nil, "03": true, "zz": nil} {
+		line := logged(t, func(l *zap.Logger) {
+			l.Warn("", zap.String(contracts.FieldTraceparent, strings.TrimSuffix(traceparent, "01")+flags))
+		})
+		if got := line[sampledField]; got != want {
+			t.Errorf("flags %s: %s is %v, want %v", flags, sampledField, got, want)
+		}
 	}
 }

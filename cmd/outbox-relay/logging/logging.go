@@ -1,7 +1,10 @@
-package main
+// Package logging makes the log of a command: lines that Cloud Logging understands,
+// or such as are read on a terminal.
+package logging
 
 import (
 	"encoding/hex"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -10,29 +13,23 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
-// logFlags choose what is logged, and how.
-type logFlags struct {
-	LogLevel  string `enum:"debug,info,warn,error" default:"info" env:"LOG_LEVEL" help:"Least severe level that is logged: debug, info, warn or error."`
-	LogFormat string `enum:"json,console" default:"json" env:"LOG_FORMAT" help:"json (Cloud Logging's fields) or console."`
-}
-
-// newLogger logs to w. Under json a line has the fields that Cloud Logging
-// reads: severity, message, time, and the trace of a record in project. What
-// others wrote into a field draws nothing on a terminal.
-func newLogger(w io.Writer, flags logFlags, project string) (*zap.Logger, error) {
-	level, err := zapcore.ParseLevel(flags.LogLevel)
+// New logs to w what is as severe as level, or more. format is json or console.
+// Under json a line has the fields that Cloud Logging reads: severity, message,
+// time, and the trace of a record in project. What others wrote into a field
+// draws nothing on a terminal.
+func New(w io.Writer, level, format, project string) (*zap.Logger, error) {
+	least, err := zapcore.ParseLevel(level)
 	if err != nil {
-		return nil, shell.Usagef("log level: %v", err)
+		return nil, fmt.Errorf("log level: %w", err)
 	}
 	out := zapcore.Lock(zapcore.AddSync(terminal.Escaping(w)))
-	if flags.LogFormat == "console" {
-		return zap.New(zapcore.NewCore(consoleEncoder(), out, level)), nil
+	if format == "console" {
+		return zap.New(zapcore.NewCore(consoleEncoder(), out, least)), nil
 	}
-	core := zapcore.NewCore(cloudEncoder(), out, level)
+	core := zapcore.NewCore(cloudEncoder(), out, least)
 	return zap.New(&traceCore{Core: core, project: project}, zap.AddStacktrace(zapcore.DPanicLevel)), nil
 }
 

@@ -1,9 +1,8 @@
-package main
+package tracing
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -13,9 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.uber.org/zap"
 
-	"outboxrelay/contracts"
+	"outboxrelay/cmd/outbox-relay/logging"
 )
 
 // exporterFunc is what stands at the far end of a span outlet in these tests.
@@ -37,7 +35,7 @@ type outletTest struct {
 func newOutletTest(t *testing.T, room int, export exporterFunc) *outletTest {
 	t.Helper()
 	o := &outletTest{registry: prometheus.NewRegistry()}
-	log, err := newLogger(&o.log, logFlags{LogLevel: "info", LogFormat: "json"}, testProject)
+	log, err := logging.New(&o.log, "info", "json", "p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,29 +158,4 @@ func TestTraceOfAnEvent(t *testing.T) {
 	if !a.IsValid() || !span.IsValid() || a == b {
 		t.Errorf("traces %v and %v of nothing are not two", a, b)
 	}
-}
-
-// A line that names a sampled span says so to Cloud Logging.
-func TestLogTellsWhatIsSampled(t *testing.T) {
-	for flags, want := range map[string]any{"01": true, "00": nil, "03": true, "zz": nil} {
-		line := logged(t, func(l *zap.Logger) {
-			l.Warn("", zap.String(contracts.FieldTraceparent, strings.TrimSuffix(traceparent, "01")+flags))
-		})
-		if got := line[sampledField]; got != want {
-			t.Errorf("flags %s: %s is %v, want %v", flags, sampledField, got, want)
-		}
-	}
-}
-
-// lineOf is the first log line with a message, as its fields.
-func lineOf(t *testing.T, log, message string) map[string]any {
-	t.Helper()
-	for line := range strings.Lines(log) {
-		var fields map[string]any
-		if json.Unmarshal([]byte(line), &fields) == nil && fields["message"] == message {
-			return fields
-		}
-	}
-	t.Errorf("the log has no line %q", message)
-	return nil
 }

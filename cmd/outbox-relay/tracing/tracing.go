@@ -1,4 +1,6 @@
-package main
+// Package tracing sends the relay's spans to a collector, as the variables of
+// OpenTelemetry say. Nothing waits for the collector.
+package tracing
 
 import (
 	"context"
@@ -6,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
@@ -23,9 +24,9 @@ import (
 	"google.golang.org/grpc/credentials/oauth"
 )
 
-// tracesConfig says where traces go and which records are traced. A nil one:
+// Config says where traces go and which records are traced. A nil one:
 // traces are off.
-type tracesConfig struct {
+type Config struct {
 	endpoint *url.URL
 	protocol string // protocolGRPC or protocolHTTP
 	sampler  sdktrace.Sampler
@@ -34,14 +35,12 @@ type tracesConfig struct {
 
 // onGoogle reports whether the endpoint is Google Cloud's own, which takes
 // traces from those that it knows.
-func (c *tracesConfig) onGoogle() bool {
+func (c *Config) onGoogle() bool {
 	host := c.endpoint.Hostname()
 	return strings.HasPrefix(host, "telemetry.") && strings.HasSuffix(host, ".googleapis.com")
 }
 
 const (
-	// flushShare of the stop budget is for sending the last spans.
-	flushShare = 1.0 / 16
 	// spanText bounds an attribute in bytes: a record's fields may be of any
 	// length.
 	spanText = 1024
@@ -52,25 +51,31 @@ const (
 // tracerName is the instrumentation scope of the spans.
 const tracerName = "outboxrelay"
 
-// openTracing makes the tracer that cfg asks for; nil when traces are off. The
-// provider is the service's own: the client libraries of Firestore and Pub/Sub,
-// which look for a global one, stay as they are.
-func (s *service) openTracing(ctx context.Context, cfg serviceConfig) (trace.Tracer, error) {
-	c := cfg.traces
+// Service is what all spans have in common.
+type Service struct {
+	Project, Instance string
+	Revision          string // of the deployment; may be empty
+	Version           string // of the build; may be empty
+}
+
+// Open makes the tracer; nil when traces are off. flush sends what is queued until
+// ctx ends, and counts the rest as lost; it is nil where tracer is. The provider is
+// the service's own: the client libraries of Firestore and Pub/Sub, which look for
+// a global one, stay as they are.
+func (c *Config) Open(ctx context.Context, of Service, reg prometheus.Registerer, log *zap.Logger) (tracer trace.Tracer, flush func(ctx context.Context), err error) {
 	if c == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	log := s.log.Named("traces")
 	exporter, err := c.exporter(context.WithoutCancel(ctx)) // as it sends beyond the stop
 	if err != nil {
 		log.Warn("traces are off", zap.Error(err))
-		return nil, nil
+		return nil, nil, nil
 	}
-	about, err := describeService(ctx, cfg)
+	about, err := describeService(ctx, of)
 	if err != nil {
-		return nil, fmt.Errorf("describe service for traces: %w", err)
+		return nil, nil, fmt.Errorf("describe service for traces: %w", err)
 	}
-	out := newSpanOutlet(exporter, c.queue, s.registry, log)
+	out := newSpanOutlet(exporter, c.queue, reg, log)
 	limits := sdktrace.NewSpanLimits()
 	if limits.AttributeValueLengthLimit < 0 {
 		limits.AttributeValueLengthLimit = spanText
@@ -79,21 +84,14 @@ func (s *service) openTracing(ctx context.Context, cfg serviceConfig) (trace.Tra
 		sdktrace.WithSampler(c.sampler), sdktrace.WithIDGenerator(eventIDs{}), sdktrace.WithResource(about),
 		sdktrace.WithRawSpanLimits(limits), sdktrace.WithSpanProcessor(out),
 	)
-	budget := time.Duration(flushShare * float64(s.budget))
-	s.cleanUp("traces", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, budget)
-		defer cancel()
-		out.close(ctx)
-		return nil // spans that are lost are counted; they are no reason to call a stop failed
-	})
 	log.Info("traces are on", zap.String("endpoint", c.endpoint.Redacted()), zap.String("protocol", c.protocol), zap.String("sampler", c.sampler.Description()))
-	return provider.Tracer(tracerName), nil
+	return provider.Tracer(tracerName), out.close, nil
 }
 
 // exporter makes the exporter. It contacts nobody but the metadata server, and
 // that only for Google's endpoint. The library reads the variables
 // of OpenTelemetry that are its own: headers, certificates, compression, timeout.
-func (c *tracesConfig) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+func (c *Config) exporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	var token oauth2.TokenSource
 	if c.onGoogle() {
 		var err error
@@ -117,16 +115,16 @@ func (c *tracesConfig) exporter(ctx context.Context) (sdktrace.SpanExporter, err
 
 // describeService is what all spans have in common. The variables of
 // OpenTelemetry win over what the program knows of itself.
-func describeService(ctx context.Context, cfg serviceConfig) (*resource.Resource, error) {
+func describeService(ctx context.Context, of Service) (*resource.Resource, error) {
 	attributes := []attribute.KeyValue{
-		semconv.ServiceName("outbox-relay"), semconv.ServiceInstanceID(cfg.instance),
-		attribute.String("gcp.project_id", cfg.place.Project), // where Google Cloud's endpoint keeps them
+		semconv.ServiceName("outbox-relay"), semconv.ServiceInstanceID(of.Instance),
+		attribute.String("gcp.project_id", of.Project), // where Google Cloud's endpoint keeps them
 	}
-	if built := thisBuild().Version; built != "" {
-		attributes = append(attributes, semconv.ServiceVersion(built))
+	if of.Version != "" {
+		attributes = append(attributes, semconv.ServiceVersion(of.Version))
 	}
-	if cfg.revision != "" {
-		attributes = append(attributes, semconv.FaaSVersion(cfg.revision))
+	if of.Revision != "" {
+		attributes = append(attributes, semconv.FaaSVersion(of.Revision))
 	}
 	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 }

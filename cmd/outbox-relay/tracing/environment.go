@@ -1,4 +1,4 @@
-package main
+package tracing
 
 import (
 	"net/url"
@@ -24,9 +24,9 @@ const (
 	defaultQueue = 2048
 )
 
-// tracesFrom reads the variables that every OpenTelemetry program has. It
+// FromEnv reads the variables that every OpenTelemetry program has. It
 // returns nil, traces off, unless one of them names an endpoint.
-func tracesFrom(env shell.Lookup) (*tracesConfig, error) {
+func FromEnv(env shell.Lookup) (*Config, error) {
 	if strings.EqualFold(env.Get("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
 	}
@@ -37,7 +37,7 @@ func tracesFrom(env shell.Lookup) (*tracesConfig, error) {
 	default:
 		return nil, shell.Usagef("OTEL_TRACES_EXPORTER is %q, want otlp or none", exporter)
 	}
-	c := &tracesConfig{protocol: first(env, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")}
+	c := &Config{protocol: first(env, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")}
 	switch c.protocol {
 	case "":
 		c.protocol = protocolGRPC
