@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
@@ -121,7 +122,7 @@ func (c *consulate) timed(service *child, account string, v int64, renew func() 
 		saw("the app has a token with the new claims", time.Now())
 	})
 	wg.Go(func() {
-		at, err := c.awaitField(t.Context(), record.outbox+"/"+record.id, contracts.FieldStatus, string(contracts.Delivered))
+		at, err := c.awaitField(t.Context(), record.Outbox+"/"+record.ID, contracts.FieldStatus, string(contracts.Delivered))
 		if err != nil {
 			t.Error(err)
 		}
@@ -150,12 +151,12 @@ func TestE2EClaimsFailingPath(t *testing.T) {
 	c := openConsulate(t)
 	c.serve()
 	account := c.aggregate("nobody")
-	change := func(v int64) appendable {
+	change := func(v int64) appender.Record {
 		return c.roleChange(account, v, map[string]any{"accountId": account, "roles": roles(v)})
 	}
 	first := change(1)
 	c.append(first)
-	id := dlq.ID(first.key())
+	id := dlq.ID(keyOf(first))
 	eventually(t, "the record is a dead letter", func() bool { return c.exists(contracts.CollectionDeadLetters, id) })
 	c.stands("after the third failure", id)
 	i := c.item(id)
@@ -176,7 +177,7 @@ func TestE2EClaimsFailingPath(t *testing.T) {
 		t.Errorf("the alert does not say which account and why: %v", alert)
 	}
 
-	held := []appendable{change(2), change(3), c.record(contracts.SafeAuto, account, 1)}
+	held := []appender.Record{change(2), change(3), c.record(contracts.SafeAuto, account, 1)}
 	c.append(held...)
 	for _, r := range held {
 		eventually(t, "a later record is held", func() bool { return c.status(r) == contracts.Held })
@@ -189,7 +190,7 @@ func TestE2EClaimsFailingPath(t *testing.T) {
 	}
 	for _, r := range held {
 		if got := c.status(r); got != contracts.Held {
-			t.Errorf("before the release %s is %s", r.key(), got)
+			t.Errorf("before the release %s is %s", keyOf(r), got)
 		}
 	}
 	c.mustDLQ("security", "release", account, "--reason", "the claims are right")
@@ -210,7 +211,7 @@ func TestE2EClaimsFailingPath(t *testing.T) {
 		t.Errorf("signals came in the order (-want +got):\n%s", diff)
 	}
 	eventually(t, "the other outbox's record has arrived", func() bool {
-		return slices.ContainsFunc(c.of(account), func(a arrival) bool { return a.Key == held[2].key() })
+		return slices.ContainsFunc(c.of(account), func(a arrival) bool { return a.Key == keyOf(held[2]) })
 	})
 	session, err := c.users.SignIn(t.Context(), account)
 	if err != nil || session.ClaimsVersion() != 3 {
@@ -241,7 +242,7 @@ func TestE2EClaimsWaitForCredentials(t *testing.T) {
 	})
 	c.append(flowing)
 	eventually(t, "another target's record is delivered", func() bool { return c.status(flowing) == contracts.Delivered })
-	if snap, err := c.docs.Collection(waiting.outbox).Doc(waiting.id).Get(t.Context()); err != nil || snap.Data()[contracts.FieldAttempts] != nil {
+	if snap, err := c.docs.Collection(waiting.Outbox).Doc(waiting.ID).Get(t.Context()); err != nil || snap.Data()[contracts.FieldAttempts] != nil {
 		t.Errorf("the waiting record: %v, attempts %v, want none", err, snap.Data()[contracts.FieldAttempts])
 	}
 	service.signal(t, syscall.SIGTERM)

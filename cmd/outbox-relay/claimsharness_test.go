@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/google/uuid"
 
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
@@ -137,9 +138,9 @@ func (c *consulate) claims(account string) map[string]any {
 }
 
 // roleChange is a RoleChanged with a payload of the test's.
-func (c *consulate) roleChange(account string, v int64, payload map[string]any) appendable {
+func (c *consulate) roleChange(account string, v int64, payload map[string]any) appender.Record {
 	r := c.record(contracts.SecurityBlock, account, v)
-	r.fields[contracts.FieldPayload] = payload
+	r.Fields[contracts.FieldPayload] = payload
 	return r
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
@@ -223,9 +224,9 @@ func (c *consulate) tellOf(account string, versions []int64) {
 
 // appendOn is append for another goroutine than the test's. Google's Firestore
 // emulator gives up on a commit under load, so it tries a few times.
-func (c *consulate) appendOn(record appendable) (err error) {
+func (c *consulate) appendOn(record appender.Record) (err error) {
 	for range 5 {
-		if _, _, err = writeRecords(c.t.Context(), c.docs, []appendable{record}); err == nil {
+		if _, _, err = appender.Write(c.t.Context(), c.docs, []appender.Record{record}); err == nil {
 			return nil
 		}
 	}

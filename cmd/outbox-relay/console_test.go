@@ -86,10 +86,10 @@ func TestE2EConsoleShowsAHostileRecord(t *testing.T) {
 	const text = "<script>document.title='taken'</script><img src=x onerror=document.title='taken'>\u202egnp.exe\x1b[31m{{.}}"
 	rec := c.record(contracts.ReviewRequired, c.aggregate("hostile")+text, 1)
 	for _, field := range []string{contracts.FieldEventType, contracts.FieldTraceID, contracts.FieldLane} {
-		rec.fields[field] = text
+		rec.Fields[field] = text
 	}
-	rec.fields[contracts.FieldLane] = string(contracts.CriticalLane) // without one nobody reads it soon
-	rec.fields[contracts.FieldPayload] = map[string]any{text: text, "long": strings.Repeat("x", 100_000)}
+	rec.Fields[contracts.FieldLane] = string(contracts.CriticalLane) // without one nobody reads it soon
+	rec.Fields[contracts.FieldPayload] = map[string]any{text: text, "long": strings.Repeat("x", 100_000)}
 	c.append(rec)
 	page := open("security", "/console/dlq")
 	page.Shows("onerror=document.title")

@@ -16,6 +16,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
@@ -108,7 +109,7 @@ func TestE2ESecurityBlock(t *testing.T) {
 		return slices.ContainsFunc(c.arrivals, func(a arrival) bool { return a.Topic == contracts.TopicErrors && a.Aggregate == account })
 	})
 	c.broker.accept(account)
-	held := []appendable{c.record(contracts.SecurityBlock, account, 2), c.record(contracts.SecurityBlock, account, 3), c.record(contracts.SafeAuto, account, 1)}
+	held := []appender.Record{c.record(contracts.SecurityBlock, account, 2), c.record(contracts.SecurityBlock, account, 3), c.record(contracts.SafeAuto, account, 1)}
 	c.append(held...)
 	for _, r := range held {
 		eventually(t, "a later record is held", func() bool { return c.status(r) == contracts.Held })
@@ -134,15 +135,15 @@ func TestE2ESecurityBlock(t *testing.T) {
 	eventually(t, "the freeze is gone", func() bool { return !c.exists(contracts.CollectionFrozen, dlq.FreezeID(account)) })
 	eventually(t, "the replay and what was held have arrived", func() bool {
 		got := c.delivered(account)
-		return slices.ContainsFunc(got, func(a arrival) bool { return a.Replay == id }) && !slices.ContainsFunc(held, func(r appendable) bool {
-			return !slices.ContainsFunc(got, func(a arrival) bool { return a.Key == r.key() })
+		return slices.ContainsFunc(got, func(a arrival) bool { return a.Replay == id }) && !slices.ContainsFunc(held, func(r appender.Record) bool {
+			return !slices.ContainsFunc(got, func(a arrival) bool { return a.Key == keyOf(r) })
 		})
 	})
 	c.stands("SECURITY_BLOCK at its end", id)
 	if i := c.item(id); i.State != contracts.DeadReplayed || i.AuthorizedBy != "dev-security" {
 		t.Errorf("at its end: %+v", i)
 	}
-	want := []string{held[0].key(), held[1].key()}
+	want := []string{keyOf(held[0]), keyOf(held[1])}
 	var got []string
 	for _, a := range c.delivered(account) {
 		if a.EventType == ofTier[contracts.SecurityBlock][1] && a.Replay == "" && !slices.Contains(got, a.Key) {
@@ -226,14 +227,14 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 		patiently(t, what, 5*time.Minute, 250*time.Millisecond, ok)
 		t.Logf("waited %s until %s", time.Since(began).Round(100*time.Millisecond), what)
 	}
-	var records, others []appendable
+	var records, others []appender.Record
 	c.broker.refuseAll()
 	for n := range pinned {
 		records = append(records, c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("bulk-%d", n%50)), 1+n/50))
 	}
 	for n := range outside {
 		r := c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("other-%d", n)), 1)
-		r.fields[contracts.FieldEventType] = "WalletCredited"
+		r.Fields[contracts.FieldEventType] = "WalletCredited"
 		others = append(others, r)
 	}
 	c.append(records...)
@@ -295,8 +296,8 @@ func TestE2EBulkReplaySurvivesKills(t *testing.T) {
 	}
 	await("each has arrived", func() bool { n, _ := arrived(); return n == pinned })
 	for _, r := range others {
-		if n := len(c.of(r.fields[contracts.FieldAggregateID].(string))); n != 0 {
-			t.Errorf("%s, outside of the selection, arrived %d times", r.key(), n)
+		if n := len(c.of(r.Fields[contracts.FieldAggregateID].(string))); n != 0 {
+			t.Errorf("%s, outside of the selection, arrived %d times", keyOf(r), n)
 		}
 	}
 	distinct, messages := arrived()

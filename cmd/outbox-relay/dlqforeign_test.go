@@ -185,14 +185,6 @@ func TestCertificateInAnErrorIsOnlyText(t *testing.T) {
 	}
 }
 
-func TestBadRecordIsToldAsText(t *testing.T) {
-	var out strings.Builder
-	refuse(&out, "records.jsonl", 3, &adminapi.Problem{Title: hostile})
-	if found := drawing(strings.ReplaceAll(out.String(), "\uFFFD", "")); found != nil {
-		t.Errorf("prints %q", found)
-	}
-}
-
 func TestLogLinesDrawNothing(t *testing.T) {
 	for _, format := range []string{"json", "console"} {
 		var out bytes.Buffer

@@ -17,6 +17,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
@@ -181,20 +182,21 @@ var ofTier = map[contracts.Tier][2]string{
 }
 
 // record makes version v of an aggregate, of the event type of a tier.
-func (c *clinic) record(tier contracts.Tier, aggregate string, v int64) appendable {
+func (c *clinic) record(tier contracts.Tier, aggregate string, v int64) appender.Record {
 	return c.recordOf(ofTier[tier][0], ofTier[tier][1], aggregate, v)
 }
 
 // append appends records.
-func (c *clinic) append(records ...appendable) {
+func (c *clinic) append(records ...appender.Record) {
 	c.t.Helper()
-	if _, _, err := writeRecords(c.t.Context(), c.docs, records); err != nil {
+	if _, _, err := appender.Write(c.t.Context(), c.docs, records); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
 // key is a record's idempotency key.
-func (a appendable) key() string { return a.fields[contracts.FieldIdempotencyKey].(string) }
+// keyOf is a record's idempotency key.
+func keyOf(r appender.Record) string { return r.Fields[contracts.FieldIdempotencyKey].(string) }
 
 // dead appends a record that is refused and waits until it is a dead letter.
 func (c *clinic) dead(tier contracts.Tier, aggregate string, v int64) (id string) {
@@ -202,7 +204,7 @@ func (c *clinic) dead(tier contracts.Tier, aggregate string, v int64) (id string
 	c.broker.refuse(aggregate)
 	rec := c.record(tier, aggregate, v)
 	c.append(rec)
-	id = dlq.ID(rec.key())
+	id = dlq.ID(keyOf(rec))
 	eventually(c.t, "the record is a dead letter", func() bool { return c.exists(contracts.CollectionDeadLetters, id) })
 	return id
 }
@@ -213,8 +215,8 @@ func (c *clinic) exists(collection, id string) bool {
 }
 
 // status is an outbox record's.
-func (c *clinic) status(r appendable) contracts.Status {
-	snap, err := c.docs.Collection(r.outbox).Doc(r.id).Get(c.t.Context())
+func (c *clinic) status(r appender.Record) contracts.Status {
+	snap, err := c.docs.Collection(r.Outbox).Doc(r.ID).Get(c.t.Context())
 	if err != nil {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
@@ -144,7 +145,7 @@ func (c *clinic) freezeElsewhere(at, other *station) {
 			return strings.Contains(body, "\nrelay_frozen_aggregates 1\n")
 		})
 	}
-	held := []appendable{c.record(contracts.SecurityBlock, account, 2), c.record(contracts.SafeAuto, account, 1)}
+	held := []appender.Record{c.record(contracts.SecurityBlock, account, 2), c.record(contracts.SafeAuto, account, 1)}
 	c.append(held...)
 	for _, r := range held {
 		eventually(c.t, "a later record is held", func() bool { return c.status(r) == contracts.Held })
@@ -197,14 +198,14 @@ func TestE2EBulkReplayChangesHands(t *testing.T) {
 // deadTogether makes dead letters that a bulk replay may take.
 func (c *clinic) deadTogether(name string, n int) {
 	c.t.Helper()
-	var records []appendable
+	var records []appender.Record
 	c.broker.refuseAll()
 	for i := range n {
 		records = append(records, c.record(contracts.ReviewRequired, c.aggregate(fmt.Sprintf("%s-%d", name, i)), 1))
 	}
 	c.append(records...)
 	for _, r := range records {
-		eventually(c.t, "the record is a dead letter", func() bool { return c.exists(contracts.CollectionDeadLetters, dlq.ID(r.key())) })
+		eventually(c.t, "the record is a dead letter", func() bool { return c.exists(contracts.CollectionDeadLetters, dlq.ID(keyOf(r))) })
 	}
 	c.broker.accept()
 }

@@ -37,7 +37,7 @@ func TestE2EPermissionsAreThoseOfTheCalls(t *testing.T) {
 	nobody := c.aggregate("nobody")
 	bad := c.roleChange(nobody, 1, map[string]any{"accountId": nobody, "roles": roles(1)})
 	c.append(bad)
-	id := dlq.ID(bad.key())
+	id := dlq.ID(keyOf(bad))
 	eventually(t, "the record is a dead letter", func() bool { return c.exists(contracts.CollectionDeadLetters, id) })
 	c.mustDLQ("viewer", "groups")
 	c.user(nobody, nil)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -44,27 +45,27 @@ func (c *theatre) read(_ string, a map[string]string) {
 }
 
 // arrivedOf waits for n messages of a record and returns their attributes.
-func (c *theatre) arrivedOf(r appendable, n int) (got []map[string]string) {
+func (c *theatre) arrivedOf(r appender.Record, n int) (got []map[string]string) {
 	c.t.Helper()
 	eventually(c.t, "the messages are there", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		got = slices.Clone(c.messages[r.fields[contracts.FieldEventID].(string)])
+		got = slices.Clone(c.messages[r.Fields[contracts.FieldEventID].(string)])
 		return len(got) >= n
 	})
 	return got
 }
 
 // scheduled makes a record for two targets, whose producer's span is sampled.
-func (c *theatre) scheduled(aggregate string) appendable {
+func (c *theatre) scheduled(aggregate string) appender.Record {
 	c.t.Helper()
 	return c.recordOf("schedOutbox", "ScheduleAssigned", aggregate, 1)
 }
 
 // parentOf are the trace and the span that a record's producer names.
-func parentOf(t *testing.T, r appendable) (trace, span string) {
+func parentOf(t *testing.T, r appender.Record) (trace, span string) {
 	t.Helper()
-	return readTraceparent(t, r.fields[contracts.FieldTraceparent].(string))
+	return readTraceparent(t, r.Fields[contracts.FieldTraceparent].(string))
 }
 
 func readTraceparent(t *testing.T, text string) (trace, span string) {
@@ -117,12 +118,12 @@ func TestE2ETraces(t *testing.T) {
 			trace, producer := parentOf(t, r)
 			root := c.traces.await(t, trace, "relay ScheduleAssigned", 1)[0]
 			spans := c.traces.all(trace)
-			t.Logf("the way of %s:\n%s", r.id, drawn(spans))
+			t.Logf("the way of %s:\n%s", r.ID, drawn(spans))
 
 			if root.Parent != producer || root.Failed || root.Attributes["outbox_relay.outcome"] != "delivered" {
 				t.Errorf("the record's span: %+v, want one below %s that says delivered", root, producer)
 			}
-			appended, err := c.docs.Collection(r.outbox).Doc(r.id).Get(t.Context())
+			appended, err := c.docs.Collection(r.Outbox).Doc(r.ID).Get(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,11 +148,11 @@ func TestE2ETraces(t *testing.T) {
 					t.Errorf("the message for %s has traceparent %s, which names none of its spans", m[contracts.AttrTarget], m[contracts.AttrTraceparent])
 				}
 			}
-			if got := appended.Data()[contracts.FieldTraceparent]; got != r.fields[contracts.FieldTraceparent] {
+			if got := appended.Data()[contracts.FieldTraceparent]; got != r.Fields[contracts.FieldTraceparent] {
 				t.Errorf("the record's traceparent became %v", got)
 			}
-			if got := root.Attributes["outbox_relay.trace_id"]; got != r.fields[contracts.FieldTraceID] {
-				t.Errorf("the record's traceId is %q in its span, want %v", got, r.fields[contracts.FieldTraceID])
+			if got := root.Attributes["outbox_relay.trace_id"]; got != r.Fields[contracts.FieldTraceID] {
+				t.Errorf("the record's traceId is %q in its span, want %v", got, r.Fields[contracts.FieldTraceID])
 			}
 			c.traces.mu.Lock()
 			defer c.traces.mu.Unlock()
@@ -198,7 +199,7 @@ func TestE2ETracesOfADeadLetter(t *testing.T) {
 	}
 
 	c.broker.accept(aggregate)
-	id := dlq.ID(r.key())
+	id := dlq.ID(keyOf(r))
 	c.mustDLQ("operator", "replay", id, "--wait", "--reason", "mended")
 	replay := c.traces.await(t, trace, "replay WalletDeducted", 1)[0]
 	t.Logf("the way of a dead letter:\n%s", drawn(c.traces.all(trace)))
@@ -222,22 +223,22 @@ func TestE2ETracesAreSampled(t *testing.T) {
 	service := c.serve()
 	addr := strings.TrimPrefix(c.url, "http://")
 	unsampled, plain, malformed := c.scheduled(c.aggregate("a")), c.scheduled(c.aggregate("b")), c.scheduled(c.aggregate("c"))
-	parent := unsampled.fields[contracts.FieldTraceparent].(string)
-	unsampled.fields[contracts.FieldTraceparent] = strings.TrimSuffix(parent, "01") + "00"
-	delete(plain.fields, contracts.FieldTraceparent)
-	malformed.fields[contracts.FieldTraceparent] = "00-not-a-trace-01"
+	parent := unsampled.Fields[contracts.FieldTraceparent].(string)
+	unsampled.Fields[contracts.FieldTraceparent] = strings.TrimSuffix(parent, "01") + "00"
+	delete(plain.Fields, contracts.FieldTraceparent)
+	malformed.Fields[contracts.FieldTraceparent] = "00-not-a-trace-01"
 	c.append(unsampled, plain, malformed)
 
 	for _, m := range c.arrivedOf(unsampled, 2) {
-		if got := m[contracts.AttrTraceparent]; got != unsampled.fields[contracts.FieldTraceparent] {
+		if got := m[contracts.AttrTraceparent]; got != unsampled.Fields[contracts.FieldTraceparent] {
 			t.Errorf("the message of a record that is not sampled has traceparent %q, want its own", got)
 		}
 	}
-	for what, r := range map[string]appendable{"without a traceparent": plain, "with a malformed one": malformed} {
+	for what, r := range map[string]appender.Record{"without a traceparent": plain, "with a malformed one": malformed} {
 		messages := c.arrivedOf(r, 2)
 		trace, _ := readTraceparent(t, messages[0][contracts.AttrTraceparent])
 		root := c.traces.await(t, trace, "relay ScheduleAssigned", 1)[0]
-		if want := traceOfEvent(r.fields[contracts.FieldEventID].(string)); root.Parent != "" || root.Trace != want || root.Attributes["outbox_relay.outcome"] != "delivered" {
+		if want := traceOfEvent(r.Fields[contracts.FieldEventID].(string)); root.Parent != "" || root.Trace != want || root.Attributes["outbox_relay.outcome"] != "delivered" {
 			t.Errorf("the span of a record %s: %+v, want the first of trace %s", what, root, want)
 		}
 	}
@@ -283,7 +284,7 @@ func TestE2ETracesGoNowhere(t *testing.T) {
 			c := openTheatre(t, &traceCollector{endpoint: endpoint(t)}, "OTEL_TRACES_SAMPLER", "always_on", "OTEL_BSP_MAX_QUEUE_SIZE", "8")
 			service := c.serve()
 			addr := strings.TrimPrefix(c.url, "http://")
-			records := make([]appendable, 20)
+			records := make([]appender.Record, 20)
 			for i := range records {
 				records[i] = c.scheduled(c.aggregate("r" + string(rune('a'+i))))
 			}

@@ -1,4 +1,6 @@
-package main
+// Package appender puts records into outboxes: it checks lines of JSON against the
+// catalog, and writes what is sound in transactions, each record once.
+package appender
 
 import (
 	"bufio"
@@ -10,8 +12,16 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
+
+// Record is a record that is ready to be written.
+type Record struct {
+	Outbox, ID string // ID is the document's
+	Fields     map[string]any
+	size       int // about that of its document, in bytes; 0: small
+}
 
 // maxLine bounds a JSON line: a Firestore document holds 1 MiB, and JSON takes
 // more room than that for the same values.
@@ -26,9 +36,10 @@ var relayFields = []string{
 	contracts.FieldDeliveredAt, contracts.FieldExpireAt, contracts.FieldAttemptErrors,
 }
 
-// readLines checks a file of JSON lines. Empty lines are passed over. Bad
+// ReadLines checks a file of JSON lines, whose name is for what is told of it.
+// outbox is that of lines that name none. Empty lines are passed over. Bad
 // records are told on stderr; the error is for a file that cannot be read.
-func readLines(in io.Reader, name, outbox string, catalog *contracts.Catalog, stderr io.Writer) (good []appendable, refused int, err error) {
+func ReadLines(in io.Reader, name, outbox string, catalog *contracts.Catalog, stderr io.Writer) (good []Record, refused int, err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	n := 0
@@ -56,19 +67,19 @@ func readLines(in io.Reader, name, outbox string, catalog *contracts.Catalog, st
 }
 
 // readRecord decodes and checks one line. The error names every fault.
-func readRecord(line []byte, outbox string, catalog *contracts.Catalog) (appendable, error) {
+func readRecord(line []byte, outbox string, catalog *contracts.Catalog) (Record, error) {
 	fields, err := contracts.Fields(line)
 	if err != nil {
-		return appendable{}, err
+		return Record{}, err
 	}
 	if named, ok := fields[outboxKey]; ok {
 		delete(fields, outboxKey)
 		if outbox, ok = named.(string); !ok {
-			return appendable{}, errors.New("outbox is not a string")
+			return Record{}, errors.New("outbox is not a string")
 		}
 	}
 	if outbox == "" {
-		return appendable{}, errors.New("outbox is missing: name it in the line or with --outbox")
+		return Record{}, errors.New("outbox is missing: name it in the line or with --outbox")
 	}
 
 	var faults contracts.Faults
@@ -85,9 +96,9 @@ func readRecord(line []byte, outbox string, catalog *contracts.Catalog) (appenda
 	rec, decoded := contracts.DecodeRecord(outbox, "", fields)
 	faults = slices.Concat(faults, catalog.Check(rec, decoded).Faults)
 	if err := faults.Err(); err != nil {
-		return appendable{}, err
+		return Record{}, err
 	}
-	return appendable{outbox, contracts.DocumentID(rec.IdempotencyKey), fields, len(line)}, nil
+	return Record{outbox, contracts.DocumentID(rec.IdempotencyKey), fields, len(line)}, nil
 }
 
 // fill sets a field that is not there.
@@ -95,4 +106,9 @@ func fill(fields map[string]any, field string, value any) {
 	if _, ok := fields[field]; !ok {
 		fields[field] = value
 	}
+}
+
+// refuse tells one bad record.
+func refuse(w io.Writer, name string, line int, why error) {
+	fmt.Fprintf(w, "%s:%d: %s\n", terminal.Line(name), line, terminal.Lines(why.Error()))
 }

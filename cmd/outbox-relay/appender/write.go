@@ -1,4 +1,4 @@
-package main
+package appender
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 	"outboxrelay/contracts"
 )
 
-// appendAtOnce is the number of records in one transaction. All of them get
+// atOnce is the number of records in one transaction. All of them get
 // the same createdAt; large transactions cost latency.
-const appendAtOnce = 100
+const atOnce = 100
 
-// appendBytes bounds a transaction of several records, well under gRPC's 4 MiB,
+// atOnceBytes bounds a transaction of several records, well under gRPC's 4 MiB,
 // which Google's emulator takes, and Firestore's 10.
-const appendBytes = 3 << 20
+const atOnceBytes = 3 << 20
 
-// writeRecords creates the documents of records, in their order. A document
+// Write creates the documents of records, in their order. A document
 // that exists already is left as it is and counted as repeated. On an error the
 // counts say how far it came.
-func writeRecords(ctx context.Context, client *firestore.Client, records []appendable) (written, repeated int, err error) {
+func Write(ctx context.Context, client *firestore.Client, records []Record) (written, repeated int, err error) {
 	for len(records) > 0 {
 		chunk := records[:fitting(records)]
 		records = records[len(chunk):]
@@ -49,20 +49,20 @@ func writeRecords(ctx context.Context, client *firestore.Client, records []appen
 }
 
 // fitting returns how many of the records fit into a transaction: one at least.
-func fitting(records []appendable) (n int) {
-	for bytes := 0; n < min(len(records), appendAtOnce); n++ {
-		if bytes += records[n].size; bytes > appendBytes {
+func fitting(records []Record) (n int) {
+	for bytes := 0; n < min(len(records), atOnce); n++ {
+		if bytes += records[n].size; bytes > atOnceBytes {
 			break
 		}
 	}
 	return max(n, 1)
 }
 
-func createAll(ctx context.Context, client *firestore.Client, records []appendable) error {
+func createAll(ctx context.Context, client *firestore.Client, records []Record) error {
 	return client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 		for _, r := range records {
-			r.fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
-			if err := tx.Create(client.Collection(r.outbox).Doc(r.id), r.fields); err != nil {
+			r.Fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
+			if err := tx.Create(client.Collection(r.Outbox).Doc(r.ID), r.Fields); err != nil {
 				return err
 			}
 		}
