@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/status"
 	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -64,7 +65,7 @@ type service struct {
 	relay    *relay.Relay
 	api      http.Handler // the admin API, under admin.Prefix
 	console  *console.Server
-	lags     *lagWindow // of the last minute
+	lags     *status.Lags // of the last minute
 	registry *prometheus.Registry
 	heart    *heart
 	budget   time.Duration // from the wish to stop to the end
@@ -177,7 +178,7 @@ func (s *service) openRouter(ctx context.Context, clients *ierpubsub.Clients, tr
 		return nil, err
 	}
 	s.cleanUp("lag samples", sampler.Close)
-	s.lags = newLagWindow(sampler, time.Now)
+	s.lags = status.NewLags(sampler, time.Now)
 	topics, err := ierpubsub.NewTargets(clients, cfg.catalog, ierpubsub.Settings{Metrics: metrics, Log: log})
 	if err != nil {
 		return nil, err

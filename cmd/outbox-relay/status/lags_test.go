@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ func (s *samples) Sample(ier.LagSample) { *s++ }
 func TestLagWindowTellsOfTheLastMinute(t *testing.T) {
 	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 	var handedOn samples
-	w := newLagWindow(&handedOn, func() time.Time { return now })
+	w := NewLags(&handedOn, func() time.Time { return now })
 	acked := func(lag int64) {
 		w.Sample(ier.LagSample{Lane: contracts.CriticalLane, Outcome: ier.OutcomeAcked, LagMs: lag})
 	}

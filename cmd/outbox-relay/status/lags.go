@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"sync"
@@ -18,10 +18,10 @@ const (
 	longestLag = 24 * time.Hour
 )
 
-// lagWindow keeps each lane's lag of about the last minute, and hands every
+// Lags keeps each lane's lag of about the last minute, and hands every
 // sample on. It is told of attempts, as relay_lag is; those that failed, and
 // replays of dead letters, say nothing of the lane.
-type lagWindow struct {
+type Lags struct {
 	next  ier.Sampler
 	now   func() time.Time
 	lanes map[contracts.Lane]*laneLag
@@ -33,8 +33,9 @@ type laneLag struct {
 	began time.Time                       // of the slot that is being filled
 }
 
-func newLagWindow(next ier.Sampler, now func() time.Time) *lagWindow {
-	w := &lagWindow{next: next, now: now, lanes: make(map[contracts.Lane]*laneLag)}
+// NewLags hands its samples on to next.
+func NewLags(next ier.Sampler, now func() time.Time) *Lags {
+	w := &Lags{next: next, now: now, lanes: make(map[contracts.Lane]*laneLag)}
 	for _, lane := range contracts.Lanes() {
 		w.lanes[lane] = &laneLag{turns: hdrhistogram.NewWindowed(lagSlots+1, 1, longestLag.Milliseconds(), 2), began: now()}
 	}
@@ -42,7 +43,7 @@ func newLagWindow(next ier.Sampler, now func() time.Time) *lagWindow {
 }
 
 // Sample implements ier.Sampler.
-func (w *lagWindow) Sample(s ier.LagSample) {
+func (w *Lags) Sample(s ier.LagSample) {
 	w.next.Sample(s)
 	l := w.lanes[s.Lane]
 	if l == nil || s.Outcome != ier.OutcomeAcked || s.Replay {
@@ -56,7 +57,7 @@ func (w *lagWindow) Sample(s ier.LagSample) {
 
 // quantiles are the lag's median and what one in a hundred exceeds; 0 where
 // nothing was delivered. What took less than a millisecond took one.
-func (w *lagWindow) quantiles(lane contracts.Lane) (p50, p99 time.Duration) {
+func (w *Lags) quantiles(lane contracts.Lane) (p50, p99 time.Duration) {
 	l := w.lanes[lane]
 	l.mu.Lock()
 	defer l.mu.Unlock()
