@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local"
@@ -122,14 +123,14 @@ func (c *cloudCmd) indexes(catalog *contracts.Catalog) (indexes.File, error) {
 const adminStop = time.Second
 
 func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p shell.Process, log *zap.Logger) error {
-	lis, err := listen(c.Admin, "choose another with --admin")
+	lis, err := web.Listen(c.Admin, "choose another with --admin")
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(p.Stdout, "ADMIN="+lis.Addr().String())
-	srv := newHTTPServer(handler, log)
+	srv := web.NewServer(handler, log)
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(srv, lis) }() // ends with Shutdown
+	go func() { served <- web.Serve(srv, lis) }() // ends with Shutdown
 	select {
 	case err := <-served:
 		return err
@@ -137,5 +138,5 @@ func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p shell
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStop)
 	defer cancel()
-	return errors.Join(shutHTTP(closing, srv), <-served)
+	return errors.Join(web.Shut(closing, srv), <-served)
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/relay"
 )
 
@@ -97,10 +98,10 @@ func (h *heart) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what, silent := h.stuck()
 	news := h.tell(what != "")
 	if what == "" {
-		alive(w, r)
+		web.Alive(w, r)
 		return
 	}
-	writeProblem(w, r, http.StatusServiceUnavailable, fmt.Sprintf("%s: no sign of life for %s", what, silent.Round(time.Second)))
+	web.WriteProblem(w, r, http.StatusServiceUnavailable, fmt.Sprintf("%s: no sign of life for %s", what, silent.Round(time.Second)))
 	if !news {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"outboxrelay/cmd/outbox-relay/logging"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
@@ -117,7 +118,7 @@ func serveWatched(t *testing.T, cloud *embedded, patience time.Duration) *watche
 		t.Fatal(err)
 	}
 	w.heart = newHeart(log)
-	lis, err := listen("127.0.0.1:0", "")
+	lis, err := web.Listen("127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func serveWatched(t *testing.T, cloud *embedded, patience time.Duration) *watche
 	}
 	w.addr, w.leases = lis.Addr().String(), w.heart.signs[0]
 	w.leases.patience = patience
-	pages := servicePages(svc.health, svc.registry).watchedBy(w.heart)
+	pages := watchedBy(servicePages(svc.health, svc.registry), w.heart)
 	serving := beside(t, func(ctx context.Context) error {
 		return svc.run(ctx, site{pages, svc.api, svc.console}, lis)
 	})
@@ -239,7 +240,7 @@ func TestStuckIsNotAlive(t *testing.T) {
 		status, body = fetch(t, w.addr, "/healthz")
 		return status == http.StatusServiceUnavailable
 	})
-	var told problem
+	var told web.Problem
 	if err := json.Unmarshal([]byte(body), &told); err != nil || !strings.HasPrefix(told.Detail, "leases: no sign of life for ") {
 		t.Errorf("/healthz tells %s, %v", body, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/localrun"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/tracing"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/ier"
@@ -110,7 +111,7 @@ func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	lis, err := listen(c.HTTP, "choose another with --http 127.0.0.1:PORT, or any free one with --http 127.0.0.1:0")
+	lis, err := web.Listen(c.HTTP, "choose another with --http 127.0.0.1:PORT, or any free one with --http 127.0.0.1:0")
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/dlq/admin/auth/authtest"
@@ -45,7 +46,7 @@ func openGated(t *testing.T, audiences ...string) *gated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lis, err := listen("127.0.0.1:0", "")
+	lis, err := web.Listen("127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/tracing"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
@@ -79,7 +80,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	lis, err := listen(net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), "choose another with --port or PORT")
+	lis, err := web.Listen(net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), "choose another with --port or PORT")
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 		zap.Stringer("addr", lis.Addr()), zap.String("project", at.Project), zap.String("outboxes", outboxNames(catalog)),
 		zap.Stringer("build", thisBuild()),
 	}, resources(p.Env)...)...)
-	return svc.run(ctx, site{servicePages(svc.health, svc.registry).watchedBy(beating), svc.api, svc.console}, lis)
+	return svc.run(ctx, site{watchedBy(servicePages(svc.health, svc.registry), beating), svc.api, svc.console}, lis)
 }
 
 // tuningFlags are the relay's intervals that a deployment may want to change.

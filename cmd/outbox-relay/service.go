@@ -20,6 +20,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/status"
 	"outboxrelay/cmd/outbox-relay/tracing"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin/auth"
@@ -233,7 +234,7 @@ type state struct {
 	Build build `json:"build"`
 }
 
-// health tells the relay's state; see healthSource.
+// health tells the relay's state; see web.HealthSource.
 func (s *service) health() (any, bool) {
 	h := s.relay.Health()
 	return state{h, thisBuild()}, h.Ready
@@ -244,14 +245,14 @@ func (s *service) health() (any, bool) {
 // can tell that it is stopping. An error says why the service stopped by
 // itself, or what it could not finish.
 func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener) error {
-	srv := newHTTPServer(pages, s.log)
+	srv := web.NewServer(pages, s.log)
 	g, ctx := errgroup.WithContext(ctx)
 	stopBy := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() { stopBy <- time.Now().Add(s.budget) })()
 	defer context.AfterFunc(ctx, s.console.Close)() // open pages turn to another instance, which they find on their own
 	defer context.AfterFunc(ctx, s.heart.rest)()
 	g.Go(func() error { return s.heart.feel(ctx, s.relay) })
-	g.Go(func() error { return serveHTTP(srv, lis) })
+	g.Go(func() error { return web.Serve(srv, lis) })
 	g.Go(func() error {
 		err := s.relay.Run(ctx)
 		deadline := time.Now().Add(s.budget)
@@ -274,7 +275,7 @@ func answerLast(ctx context.Context, srv *http.Server) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
-	return shutHTTP(ctx, srv)
+	return web.Shut(ctx, srv)
 }
 
 func (s *service) cleanUp(what string, f func(context.Context) error) {

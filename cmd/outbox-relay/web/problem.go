@@ -1,4 +1,4 @@
-package main
+package web
 
 import (
 	"encoding/json"
@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// problem is an RFC 9457 problem document. Its type is about:blank: the title is
+// Problem is an RFC 9457 problem document. Its type is about:blank: the title is
 // the status's own.
-type problem struct {
+type Problem struct {
 	Type     string `json:"type"`
 	Title    string `json:"title"`
 	Status   int    `json:"status"`
@@ -16,8 +16,9 @@ type problem struct {
 	Instance string `json:"instance,omitempty"`
 }
 
-func writeProblem(w http.ResponseWriter, r *http.Request, status int, detail string) {
-	body, _ := json.Marshal(problem{ // which cannot fail
+// WriteProblem answers with a problem document of a status.
+func WriteProblem(w http.ResponseWriter, r *http.Request, status int, detail string) {
+	body, _ := json.Marshal(Problem{ // which cannot fail
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Instance: r.URL.Path,
 	})
 	w.Header().Set("Content-Type", "application/problem+json")
