@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"outboxrelay/cmd/outbox-relay/heart"
 	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/dlq/admin"
 	"outboxrelay/dlq/console"
@@ -51,7 +52,7 @@ func servicePages(health web.HealthSource, metrics prometheus.Gatherer) web.Page
 }
 
 // watchedBy lets a heart answer whether the process is alive.
-func watchedBy(p web.Pages, h *heart) web.Pages {
+func watchedBy(p web.Pages, h *heart.Heart) web.Pages {
 	p["/healthz"], p["/alive"] = h, h
 	return p
 }

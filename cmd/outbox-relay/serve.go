@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.uber.org/zap"
 
+	"outboxrelay/cmd/outbox-relay/heart"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/cmd/outbox-relay/web"
@@ -84,11 +85,11 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	beating := newHeart(log)
+	beating := heart.New(log)
 	svc, err := newService(ctx, serviceConfig{
 		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), who: who, mode: auth.Mode(c.AuthMode), log: log,
 		instance: c.instance(p.Env), revision: p.Env.Get("K_REVISION"), leaseTerm: c.LeaseTerm,
-		traces: traces, heart: beating,
+		traces: traces, heart: beating, keeper: beating.Watch("leases", leasePatience+2*c.LeaseTerm),
 	})
 	if err != nil {
 		_ = lis.Close() // nothing has used it
@@ -100,6 +101,10 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	}, resources(p.Env)...)...)
 	return svc.run(ctx, site{watchedBy(servicePages(svc.health, svc.registry), beating), svc.api, svc.console}, lis)
 }
+
+// leasePatience, with two terms, is for the goroutine that keeps the leases,
+// which beats before each call of a fifth of a term.
+const leasePatience = time.Minute
 
 // tuningFlags are the relay's intervals that a deployment may want to change.
 // Their defaults are the relay's own; see tuningDefaults.

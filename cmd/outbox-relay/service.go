@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/heart"
 	"outboxrelay/cmd/outbox-relay/status"
 	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/cmd/outbox-relay/web"
@@ -56,7 +57,8 @@ type serviceConfig struct {
 	instance    string // among those that share the outboxes
 	revision    string // of the deployment; may be empty
 	leaseTerm   time.Duration
-	heart       *heart          // that watches over the service; nil: none
+	heart       *heart.Heart    // that watches over the service; nil: none
+	keeper      *heart.Sign     // which what keeps the leases beats; nil: none
 	traces      *tracing.Config // nil: none
 }
 
@@ -68,7 +70,7 @@ type service struct {
 	console  *console.Server
 	lags     *status.Lags // of the last minute
 	registry *prometheus.Registry
-	heart    *heart
+	heart    *heart.Heart
 	budget   time.Duration // from the wish to stop to the end
 	cleanups []cleanup     // in the order in which they were added
 }
@@ -155,7 +157,7 @@ func (s *service) openStores(ctx context.Context, cfg serviceConfig) (*relayfire
 	}
 	leases := &relay.Leases{
 		Store: dlqfirestore.New(clients[3]), Instance: cfg.instance, Revision: cfg.revision, Term: cfg.leaseTerm,
-		Beat: cfg.heart.watch("leases", leasePatience+2*cfg.leaseTerm).beat,
+		Beat: cfg.keeper.Beat,
 	}
 	return relayfirestore.New(clients[0], clients[1]), queue, leases, nil
 }
@@ -250,8 +252,8 @@ func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener)
 	stopBy := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() { stopBy <- time.Now().Add(s.budget) })()
 	defer context.AfterFunc(ctx, s.console.Close)() // open pages turn to another instance, which they find on their own
-	defer context.AfterFunc(ctx, s.heart.rest)()
-	g.Go(func() error { return s.heart.feel(ctx, s.relay) })
+	defer context.AfterFunc(ctx, s.heart.Rest)()
+	g.Go(func() error { return s.heart.Feel(ctx, s.relay) })
 	g.Go(func() error { return web.Serve(srv, lis) })
 	g.Go(func() error {
 		err := s.relay.Run(ctx)

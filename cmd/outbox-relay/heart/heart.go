@@ -1,4 +1,5 @@
-package main
+// Package heart notices that the process stands still, for whoever can restart it.
+package heart
 
 import (
 	"bytes"
@@ -17,47 +18,48 @@ import (
 	"outboxrelay/relay"
 )
 
-// heart tells whether the process still goes on by itself. A platform kills what
+// Heart tells whether the process still goes on by itself. A platform kills what
 // is not alive without letting it drain, so only what nothing but a restart can
 // mend may stop it: a goroutine that waits for something that never comes, be
 // it a lock or a log that nobody reads. Firestore, Pub/Sub or Auth that is away
 // does not: all calls to them are bounded, and who makes them beats between them.
-type heart struct {
+type Heart struct {
 	log   *zap.Logger
 	epoch time.Time // beats are told as the time since it: a step of the clock is none of theirs
 
 	mu    sync.Mutex
-	signs []*sign
+	signs []*Sign
 	told  bool // that it stands still
 	rests atomic.Bool
 }
 
-// sign is the sign of life of one goroutine, or of all that one loop passes by.
-type sign struct {
-	heart    *heart
+// Sign is the sign of life of one goroutine, or of all that one loop passes by.
+type Sign struct {
+	heart    *Heart
 	name     string
 	patience time.Duration // without a beat, from which on it is stuck
 	last     atomic.Int64
 	beats    atomic.Int64
 }
 
-func newHeart(log *zap.Logger) *heart { return &heart{log: log, epoch: time.Now()} }
+// New makes a heart that expects nothing yet. log is told what is stuck.
+func New(log *zap.Logger) *Heart { return &Heart{log: log, epoch: time.Now()} }
 
-// watch expects beats from the first one on: what has not begun may wait for
+// Watch expects beats from the first one on: what has not begun may wait for
 // Firestore, however long. A nil heart expects none.
-func (h *heart) watch(name string, patience time.Duration) *sign {
+func (h *Heart) Watch(name string, patience time.Duration) *Sign {
 	if h == nil {
 		return nil
 	}
-	s := &sign{heart: h, name: name, patience: patience}
+	s := &Sign{heart: h, name: name, patience: patience}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.signs = append(h.signs, s)
 	return s
 }
 
-// beat says that it goes on. It never blocks.
-func (s *sign) beat() {
+// Beat says that it goes on. It never blocks.
+func (s *Sign) Beat() {
 	if s == nil {
 		return
 	}
@@ -65,26 +67,29 @@ func (s *sign) beat() {
 	s.beats.Add(1)
 }
 
-func (s *sign) silent() time.Duration {
+// Beats is how many beats there have been.
+func (s *Sign) Beats() int64 { return s.beats.Load() }
+
+func (s *Sign) silent() time.Duration {
 	return time.Since(s.heart.epoch) - time.Duration(s.last.Load())
 }
 
-// rest ends what is expected: the process stops, and has its own time for that.
-func (h *heart) rest() {
+// Rest ends what is expected: the process stops, and has its own time for that.
+func (h *Heart) Rest() {
 	if h != nil {
 		h.rests.Store(true)
 	}
 }
 
 // stuck names what has not beaten for longer than its patience.
-func (h *heart) stuck() (what string, silent time.Duration) {
+func (h *Heart) stuck() (what string, silent time.Duration) {
 	if h.rests.Load() {
 		return "", 0
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.signs {
-		if silent := s.silent(); silent > s.patience && s.beats.Load() > 0 {
+		if silent := s.silent(); silent > s.patience && s.Beats() > 0 {
 			return s.name, silent
 		}
 	}
@@ -94,7 +99,7 @@ func (h *heart) stuck() (what string, silent time.Duration) {
 // ServeHTTP answers 503 when something is stuck. The first time it also logs
 // where all goroutines stand, as nobody can ask the process once it is killed;
 // after the answer, since the log may be what is stuck.
-func (h *heart) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Heart) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what, silent := h.stuck()
 	news := h.tell(what != "")
 	if what == "" {
@@ -110,7 +115,7 @@ func (h *heart) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // tell notes whether it is stuck, and reports whether that is news.
-func (h *heart) tell(stuck bool) (news bool) {
+func (h *Heart) tell(stuck bool) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	news = stuck && !h.told
@@ -141,24 +146,21 @@ const (
 	// relayPatience is for that question, which takes every lock there is and
 	// does no I/O. It leaves room for a machine that is starved for a while.
 	relayPatience = time.Minute
-	// leasePatience, with two terms, is for the goroutine that keeps the leases,
-	// which beats before each call of a fifth of a term.
-	leasePatience = time.Minute
 )
 
-// feel asks the relay again and again how it does, until ctx ends: no answer
+// Feel asks the relay again and again how it does, until ctx ends: no answer
 // means that a lock is held for good.
-func (h *heart) feel(ctx context.Context, r interface{ Health() relay.Health }) error {
+func (h *Heart) Feel(ctx context.Context, r interface{ Health() relay.Health }) error {
 	if h == nil {
 		return nil
 	}
-	asked := h.watch("relay", relayPatience)
-	asked.beat()
+	asked := h.Watch("relay", relayPatience)
+	asked.Beat()
 	tick := time.NewTicker(pulseEvery)
 	defer tick.Stop()
 	for {
 		r.Health()
-		asked.beat()
+		asked.Beat()
 		select {
 		case <-ctx.Done():
 			return nil

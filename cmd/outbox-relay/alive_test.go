@@ -4,17 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
-
+	"outboxrelay/cmd/outbox-relay/heart"
 	"outboxrelay/cmd/outbox-relay/logging"
 	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/deploy/local/firestore"
@@ -22,90 +17,11 @@ import (
 	"outboxrelay/relay"
 )
 
-func healthz(h http.Handler) (code int, body string) {
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-	return w.Code, w.Body.String()
-}
-
-func TestHeartStopsWithoutBeats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		core, logged := observer.New(zapcore.ErrorLevel)
-		h := newHeart(zap.New(core))
-		quick, slow := h.watch("quick", time.Second), h.watch("slow", time.Minute)
-		time.Sleep(time.Hour)
-		if code, _ := healthz(h); code != http.StatusOK {
-			t.Errorf("before the first beats: %d", code)
-		}
-		quick.beat()
-		slow.beat()
-		time.Sleep(30 * time.Second)
-		quick.beat()
-		if code, _ := healthz(h); code != http.StatusOK {
-			t.Errorf("after a beat of the quick one, within the patience of the slow: %d", code)
-		}
-		time.Sleep(40 * time.Second)
-		quick.beat()
-		code, body := healthz(h)
-		if code != http.StatusServiceUnavailable || !strings.Contains(body, "slow: no sign of life for 1m10s") {
-			t.Errorf("after 70 s without a beat of the slow one: %d %s", code, body)
-		}
-		if code, _ := healthz(h); code != http.StatusServiceUnavailable {
-			t.Errorf("asked again: %d", code)
-		}
-		if logged.Len() != 1 || !strings.Contains(logged.All()[0].ContextMap()["goroutines"].(string), "goroutine profile") {
-			t.Errorf("logged %v, want the goroutines once", logged.All())
-		}
-		slow.beat()
-		if code, _ := healthz(h); code != http.StatusOK {
-			t.Errorf("after a beat: %d", code)
-		}
-		time.Sleep(time.Hour)
-		h.rest()
-		if code, _ := healthz(h); code != http.StatusOK {
-			t.Errorf("while it stops: %d", code)
-		}
-	})
-}
-
-// stubborn is a relay that does not answer while its lock is held.
-type stubborn struct{ lock chan struct{} }
-
-func (s stubborn) Health() relay.Health {
-	s.lock <- struct{}{}
-	defer func() { <-s.lock }()
-	return relay.Health{}
-}
-
-// A lock that is never released is what only a restart mends.
-func TestHeartFeelsADeadlock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, r := newHeart(zap.NewNop()), stubborn{make(chan struct{}, 1)}
-		ctx, cancel := context.WithCancel(t.Context())
-		felt := make(chan error, 1)
-		go func() { felt <- h.feel(ctx, r) }()
-		time.Sleep(time.Hour)
-		if code, body := healthz(h); code != http.StatusOK {
-			t.Errorf("while it answers: %d %s", code, body)
-		}
-		r.lock <- struct{}{}
-		time.Sleep(pulseEvery + relayPatience + time.Second)
-		if code, body := healthz(h); code != http.StatusServiceUnavailable || !strings.Contains(body, "relay: no sign of life") {
-			t.Errorf("without an answer: %d %s", code, body)
-		}
-		<-r.lock
-		cancel()
-		if err := <-felt; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // watchedService is a service within the test, whose heart has so much patience
 // with the keeper of leases.
 type watchedService struct {
-	heart  *heart
-	leases *sign
+	heart  *heart.Heart
+	leases *heart.Sign
 	addr   string
 	logs   *clogged
 }
@@ -117,7 +33,8 @@ func serveWatched(t *testing.T, cloud *embedded, patience time.Duration) *watche
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.heart = newHeart(log)
+	w.heart = heart.New(log)
+	w.leases = w.heart.Watch("leases", patience)
 	lis, err := web.Listen("127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
@@ -128,13 +45,12 @@ func serveWatched(t *testing.T, cloud *embedded, patience time.Duration) *watche
 	}
 	svc, err := newService(t.Context(), serviceConfig{
 		place: cloud.at, catalog: testCatalog(t), ensureTopics: true, tuning: relay.DefaultTuning(), who: who, log: log,
-		instance: "watched", leaseTerm: time.Second, heart: w.heart,
+		instance: "watched", leaseTerm: time.Second, heart: w.heart, keeper: w.leases,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.addr, w.leases = lis.Addr().String(), w.heart.signs[0]
-	w.leases.patience = patience
+	w.addr = lis.Addr().String()
 	pages := watchedBy(servicePages(svc.health, svc.registry), w.heart)
 	serving := beside(t, func(ctx context.Context) error {
 		return svc.run(ctx, site{pages, svc.api, svc.console}, lis)
@@ -199,8 +115,8 @@ func TestWaitingForFirestoreIsAlive(t *testing.T) {
 	cloud.Firestore.Faults().Add(firestore.Fault{Stall: true}) // no answer, no error
 	eventually(t, "the leases have lapsed", leased("lapsed"))
 	for range 20 { // as often as it tries in five terms
-		before := w.leases.beats.Load()
-		eventually(t, "the keeper of leases tries again", func() bool { return w.leases.beats.Load() > before })
+		before := w.leases.Beats()
+		eventually(t, "the keeper of leases tries again", func() bool { return w.leases.Beats() > before })
 		if status, body := fetch(t, w.addr, "/alive"); status != http.StatusOK {
 			t.Fatalf("/alive = %d %s", status, body)
 		}
@@ -216,14 +132,14 @@ func TestStartingWithoutFirestoreIsAlive(t *testing.T) {
 	cloud.Firestore.Faults().Add(firestore.Fault{Stall: true})
 	w := serveWatched(t, cloud, 0)
 	eventually(t, "it waits for Firestore", func() bool { return cloud.Firestore.Faults().List()[0].Hit > 1 })
-	if status, body := fetch(t, w.addr, "/alive"); status != http.StatusOK || w.leases.beats.Load() > 0 {
-		t.Errorf("/alive = %d %s, after %d beats", status, body, w.leases.beats.Load())
+	if status, body := fetch(t, w.addr, "/alive"); status != http.StatusOK || w.leases.Beats() > 0 {
+		t.Errorf("/alive = %d %s, after %d beats", status, body, w.leases.Beats())
 	}
 	if status, _ := fetch(t, w.addr, "/ready"); status != http.StatusServiceUnavailable {
 		t.Errorf("/ready = %d", status)
 	}
 	cloud.Firestore.Faults().Clear()
-	eventually(t, "it keeps leases", func() bool { return w.leases.beats.Load() > 0 })
+	eventually(t, "it keeps leases", func() bool { return w.leases.Beats() > 0 })
 }
 
 // A process whose log nobody reads stands still at its next line, and no call's
@@ -231,7 +147,7 @@ func TestStartingWithoutFirestoreIsAlive(t *testing.T) {
 func TestStuckIsNotAlive(t *testing.T) {
 	cloud := startCloud(t)
 	w := serveWatched(t, cloud, 2*time.Second)
-	eventually(t, "it keeps leases", func() bool { return w.leases.beats.Load() > 0 })
+	eventually(t, "it keeps leases", func() bool { return w.leases.Beats() > 0 })
 	w.logs.clog()
 	cloud.Firestore.Faults().Add(firestore.Fault{Stall: true}) // to have something told
 	var body string
