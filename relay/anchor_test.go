@@ -1,6 +1,9 @@
 package relay
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // A listener is dear to open, so its window does not go to and fro over records
 // that are under way: it leaves the head of the lane late, and comes back late.
@@ -24,7 +27,9 @@ func TestAWindowStaysWhereItStarts(t *testing.T) {
 	}
 	for _, test := range tests {
 		r := testReader(t)
-		r.feed.running = test.under
+		for i := range test.under {
+			held(r.intake, fmt.Sprint(i), 1)
+		}
 		if got := r.anchor(window, behind, test.from); got != test.want {
 			t.Errorf("with %d of %d under way, a window at %v goes to %v, want %v", test.under, window, test.from, got, test.want)
 		}

@@ -3,17 +3,17 @@ package relay
 import (
 	"context"
 	"slices"
-	"time"
+
+	"outboxrelay/relay/feed"
 )
 
 // batch is what is new of complete commits, decoded.
 type batch struct {
 	entries []*entry // the records of an aggregate in the order of their versions
 	cursor  Position // of the last document that is not fresh
-	// A record that was about to leave memory: what was read of it is older than
-	// what is being written. It has to be read again once left is closed.
-	left   <-chan struct{}
-	leftAt Position
+	// leaves was about to leave memory: what was read of it is older than what is
+	// being written. It has to be read again once it has left.
+	leaves *entry
 }
 
 // decode decodes what is new in docs, which are complete commits.
@@ -23,74 +23,66 @@ func (r *reader) decode(ctx context.Context, docs []Doc) batch {
 		if isCanary(d) {
 			continue
 		}
-		d, c, left := r.outbox.consider(ctx, d, r.feed)
-		switch c {
-		case considerKnown:
-		case considerWait:
-			b.left, b.leftAt = left, d.position()
+		d, j, leaves := r.outbox.judge(ctx, d, r.intake)
+		switch j {
+		case feed.Known:
+		case feed.Leaving:
+			b.leaves = leaves
 			return b
-		case considerTake, considerDoubt:
-			b.entries = append(b.entries, r.outbox.newEntry(d, r.feed))
+		case feed.Unknown, feed.Doubtful:
+			b.entries = append(b.entries, r.outbox.newEntry(d, r.intake))
 		}
-		if p := d.position(); b.cursor.before(p) && !fresh(d) {
+		if p := d.position(); b.cursor.Before(p) && !fresh(d) {
 			b.cursor = p
 		}
 	}
-	r.feed.portion.learn(b.entries)
 	slices.SortStableFunc(b.entries, byVersion)
+	r.intake.ledger.step(feed.Sized{Feed: r.intake.feed, Records: records(b.entries)})
 	return b
 }
 
-// take admits a batch and moves the feed's cursor past what is not fresh of it.
-// It blocks while the feed is full. It reports false when the feed was rewound
-// underneath: what was not admitted will be read again.
-func (r *reader) take(ctx context.Context, b batch, generation int) (bool, error) {
-	if b.left != nil {
-		select {
-		case <-b.left:
-			r.feed.rewind(b.leftAt)
-			return false, nil
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
+// take takes a batch into memory and moves the feed's cursor past what is not fresh
+// of it. It blocks while the feed is full. It reports false when the feed was sent
+// back: what was not taken will be read again.
+func (r *reader) take(ctx context.Context, b batch, generation int, reach feed.Reach) (bool, error) {
+	if b.leaves != nil {
+		return false, r.waitFor(ctx, b.leaves, b.leaves.Position())
 	}
-	for _, e := range b.entries {
-		if err := r.feed.waitRoom(ctx); err != nil {
-			return false, err
-		}
-		switch r.feed.admit(e, generation) {
-		case outdated:
-			return false, nil
-		case early:
-			return false, r.waitFor(ctx, e)
-		case admitted:
-			r.outbox.submit(e)
-		}
-	}
-	return r.feed.read(b.cursor, generation), nil
-}
-
-// waitFor waits until the record has left memory that e must not overtake, and
-// sends the feed back to e.
-func (r *reader) waitFor(ctx context.Context, e *entry) error {
+	in := r.intake
+	event := feed.Batch{Feed: in.feed, Generation: generation, Records: records(b.entries), UpTo: b.cursor, Reach: reach}
 	for {
-		left := r.feed.afterLeaving(e)
-		if left == nil {
-			r.feed.rewind(e.position())
-			return nil
-		}
-		select {
-		case <-left:
-		case <-time.After(leavingRecheck): // it may be gone on another way
-		case <-ctx.Done():
-			return ctx.Err()
+		taken := in.take(r.outbox, event)
+		switch event.Records = event.Records[taken.Records:]; taken.Stopped {
+		case feed.StoppedFull:
+			if err := in.waitRoom(ctx); err != nil {
+				return false, err
+			}
+		case feed.StoppedLeaving:
+			return false, r.waitFor(ctx, entryOf(taken.Behind), event.Records[0].Position())
+		default:
+			return taken.Stopped == feed.NotStopped, nil
 		}
 	}
 }
 
-// leavingRecheck is how often a reader looks whether what it waits for is there
-// at all.
-const leavingRecheck = time.Second
+func records(entries []*entry) []*feed.Record {
+	out := make([]*feed.Record, len(entries))
+	for i, e := range entries {
+		out[i] = &e.Record
+	}
+	return out
+}
+
+// waitFor waits until e has left memory, and has the feed read on from a place.
+func (r *reader) waitFor(ctx context.Context, e *entry, from Position) error {
+	select {
+	case <-r.intake.ledger.left(e):
+		r.intake.reread(from)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // byVersion orders records so that within each aggregate the versions ascend.
 func byVersion(a, b *entry) int {

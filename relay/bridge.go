@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"outboxrelay/relay/feed"
 )
 
 // bridgeEvery is how often a page tells of what comes while a stream opens, which
@@ -19,7 +21,7 @@ const (
 // listener would, and returns how many records were new. It reports false when the
 // reader has to catch up, as there is a backlog, or the feed was rewound.
 func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool) {
-	after, _ := r.feed.start()
+	after, _ := r.intake.start()
 	var carry []Doc // a commit's records that the page's edge cut through
 	for {
 		docs, full, err := r.page(ctx, after)
@@ -39,10 +41,10 @@ func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool
 		}
 		b := r.decode(ctx, docs)
 		if len(b.entries) > 0 {
-			r.outbox.flows(r.feed.lane)
+			r.outbox.flows(r.intake.lane)
 		}
 		taken += len(b.entries)
-		if ok, err := r.take(ctx, b, generation); !ok || err != nil {
+		if ok, err := r.take(ctx, b, generation, feed.Partly); !ok || err != nil {
 			return taken, false
 		}
 		if !full {

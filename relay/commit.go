@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // write commits a batch. What stands in its way is narrowed down by halves to
@@ -128,33 +129,14 @@ func isContended(err error) bool { return contracts.CodeOf(err) == "Aborted" }
 func (s *settler) committed(st *settlement, at time.Time) {
 	st.over = true
 	e := st.entry
-	l := e.outbox.ledger
 	s.metrics.settled(e.outbox.spec.Name, st.kind)
 	e.trail.settled(st)
-	l.mu.Lock()
-	e.updateTime = at
-	next := e.next
-	e.next = nil
-	l.writingLocked(e, next != nil)
-	l.mu.Unlock()
-	switch st.kind {
-	case settleDelivered, settleDead, settleHeld:
-		if st.kind == settleDead {
-			e.outbox.buried(st, at)
-		}
-		if at.IsZero() { // a commit of nothing but deletions, which carry no time
-			l.deleted(e)
-		} else {
-			l.remove(e, at)
-		}
-		if st.kind == settleDead {
-			e.outbox.pools[e.lane].Wake(buryLabel(e.task.Aggregate))
-		}
-	case settleProgress:
-		e.outbox.hasLeft(e, at)
+	if st.kind == settleDead {
+		e.outbox.buried(st, at)
 	}
-	if next != nil {
-		s.push(next)
+	s.tell(st, feed.Settled{Settlement: &st.Settlement, At: at})
+	if st.kind == settleDead {
+		e.outbox.pools[e.lane].Wake(buryLabel(e.Aggregate))
 	}
 }
 
@@ -163,7 +145,6 @@ func (s *settler) committed(st *settlement, at time.Time) {
 // shows here too, as a precondition that fails because of ourselves.
 func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 	e := st.entry
-	l := e.outbox.ledger
 	log := s.log.With(zap.String("outbox", e.rec.Outbox), zap.String("record", e.rec.ID), zap.String("traceId", e.rec.TraceID),
 		zap.String("settlement", string(st.kind)), zap.String("reason", contracts.CodeOf(cause)), e.trail.field())
 	doc, exists, err := s.reread(ctx, e)
@@ -196,7 +177,7 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		// to be written holds all the same.
 		log.Debug("record changed meanwhile, settling again")
 		st.atLeast(doc)
-		l.setUpdateTime(e, doc.UpdateTime)
+		e.outbox.ledger.step(feed.Changed{Record: &e.Record, At: doc.UpdateTime})
 		s.write(ctx, []*settlement{st})
 	case st.kind == settleDead && contracts.CodeOf(cause) == "AlreadyExists":
 		if err := st.dead.collided(ctx, s.store); err != nil {
@@ -244,38 +225,18 @@ func (s *settler) reread(ctx context.Context, e *entry) (Doc, bool, error) {
 
 // abandon ends a settlement that somebody else's write made pointless.
 func (s *settler) abandon(st *settlement, at time.Time) {
+	st.over = true
 	e := st.entry
-	l := e.outbox.ledger
 	if st.kind == settleDead {
 		e.outbox.notBuried(st)
 	}
-	if s.superseded(st) { // let the newer one find its own answer
-		return
-	}
-	e.trail.end(outcomeElsewhere)
-	switch st.kind {
-	case settleProgress:
-		e.outbox.hasLeft(e, at)
-	case settleRetry:
-		l.end(e) // its lane lets go of it at its next turn
-	default:
-		l.remove(e, at)
+	if !s.tell(st, feed.Overtaken{Settlement: &st.Settlement, At: at}) {
+		e.trail.end(outcomeElsewhere)
 	}
 }
 
-// superseded ends a settlement that is not written, and reports whether a newer
-// one of its record is on its way now.
-func (s *settler) superseded(st *settlement) bool {
+// superseded ends a settlement that is not written: its record goes on as it is.
+func (s *settler) superseded(st *settlement) {
 	st.over = true
-	e := st.entry
-	l := e.outbox.ledger
-	l.mu.Lock()
-	next := e.next
-	e.next = nil
-	l.writingLocked(e, next != nil)
-	l.mu.Unlock()
-	if next != nil {
-		s.push(next)
-	}
-	return next != nil
+	s.tell(st, feed.Dropped{Settlement: &st.Settlement})
 }

@@ -8,6 +8,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 // deliver is the handler of every lane: it hands a run of one aggregate's
@@ -62,42 +63,49 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 		return job, func(out ier.Outcome) lanes.Verdict { return r.concludeReplay(ctx, p, out) }, lanes.Verdict{}
 	}
 	e := t.Work.(*entry)
-	ledger := e.outbox.ledger
-	ledger.rest(e, false)
-	if ledger.ended(e) {
-		ledger.remove(e, time.Time{})
-		return nil, nil, drop
-	}
-	if !e.outbox.grant.Valid() {
-		return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(lapsedPause)}
-	}
-	if !e.outbox.begun.over.Load() {
-		return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(time.Second), On: e.outbox.beginLabel()}
-	}
-	if ledger.buries(e.task.Aggregate) {
-		return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(freezeRecheck), On: buryLabel(e.task.Aggregate)}
-	}
-	if verdict, ok := e.outbox.turn(e, ledger.standing(e.rec.AggregateID), r.now()); ok {
-		return nil, nil, verdict
-	}
-	if e.wait.After(r.now()) { // was retrying when it was read: its wait goes on
-		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: e.wait})
-	}
-	if e.ahead && e.feed != nil && !e.feed.comesTo(e) {
-		return nil, nil, e.rest(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(aheadPause)})
-	}
-	e.ahead = false
-	open, gated := e.targets()
-	open, gated = withhold(open, gated, withheld)
-	job := r.job(e, open)
-	e.trail.begin(job)
-	return job, func(out ier.Outcome) lanes.Verdict {
-		if ledger.ended(e) {
-			ledger.remove(e, time.Time{})
-			return drop
+	held, on := r.holdsUp(e)
+	turn := e.outbox.ledger.becomes(feed.Turn{
+		Record: &e.Record, NotNow: !held.IsZero(), Later: e.wait.After(r.now()), Unsaved: e.unwritten(),
+	})
+	wait := lanes.Verdict{Action: lanes.Retry}
+	switch turn.Do {
+	case feed.Deliver:
+		open, gated := withhold(turn.Open, turn.Gated, withheld)
+		job := r.job(e, open)
+		e.trail.begin(job)
+		return job, func(out ier.Outcome) lanes.Verdict { return r.conclude(ctx, e, out, gated) }, lanes.Verdict{}
+	case feed.WaitTurn:
+		if wait.At, wait.On = held, on; held.IsZero() {
+			wait.At = e.wait
 		}
-		return r.conclude(ctx, e, out, gated)
-	}, lanes.Verdict{}
+		return nil, nil, wait
+	case feed.WaitBurial:
+		wait.At, wait.On = r.now().Add(freezeRecheck), buryLabel(e.Aggregate)
+		return nil, nil, wait
+	case feed.WaitFreeze:
+		wait.At, wait.On = r.now().Add(freezeRecheck), freezeLabel(e.AggregateID)
+		return nil, nil, wait
+	case feed.WaitOlder:
+		wait.At = r.now().Add(aheadPause)
+		return nil, nil, wait
+	case feed.Hold:
+		e.outbox.settleHeld(e)
+	default:
+		e.outbox.left(e, turn)
+	}
+	return nil, nil, drop
+}
+
+// holdsUp says until when nothing of e's outbox may be delivered, and for what it
+// waits; zero: it may.
+func (r *Relay) holdsUp(e *entry) (until time.Time, on string) {
+	switch o := e.outbox; {
+	case !o.grant.Valid():
+		return r.now().Add(lapsedPause), ""
+	case !o.begun.over.Load():
+		return r.now().Add(time.Second), o.beginLabel()
+	}
+	return time.Time{}, ""
 }
 
 // lapsedPause is how long a record waits while the lease of its outbox could not
@@ -112,15 +120,6 @@ func (r *Relay) job(e *entry, targets []string) *ier.Job {
 	return &ier.Job{
 		Record: e.rec, Data: e.data, Lane: e.lane, Targets: targets, Attempt: e.rec.Attempts + 1, Waits: waits,
 	}
-}
-
-// targets splits what is missing into what may be delivered to now and what is
-// behind a gate.
-func (e *entry) targets() (open, gated []string) {
-	if e.feed == nil {
-		return e.missing(), nil
-	}
-	return e.feed.split(e)
 }
 
 // withhold takes out of open what an older record of the run has to wait for,
@@ -144,58 +143,74 @@ func withhold(open, gated []string, withheld *[]string) (stillOpen, nowGated []s
 func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated []string) lanes.Verdict {
 	o := e.outbox
 	e.trail.conclude(out)
-	for _, t := range out.Acked {
-		e.rec.DeliveredTargets = append(e.rec.DeliveredTargets, t)
-		e.unsaved = true
-		if e.feed != nil {
-			e.feed.gotThrough(t, e)
-		}
-	}
+	e.rec.DeliveredTargets = append(e.rec.DeliveredTargets, out.Acked...)
+	e.unsaved = e.unsaved || len(out.Acked) > 0
+	tried := feed.Tried{Record: &e.Record, Acked: out.Acked, Blocked: out.Blocked, Gated: append(gated, out.Behind...)}
 	if len(e.missing()) == 0 {
+		if o.ledger.becomes(tried).Do == feed.LetGo {
+			return lanes.Verdict{Action: lanes.Drop}
+		}
 		r.forgive(e)
 		o.settle(e, &settlement{entry: e, kind: settleDelivered, at: r.now(), size: 256})
 		return lanes.Verdict{Action: lanes.Done}
 	}
-	blocked := out.Blocked
-	var counted []ier.TargetFailure
-	permanent, outage := false, "" // outage: a target that failed without its breaker being open
-	for _, f := range out.Failed {
-		switch {
-		case ctx.Err() != nil:
-			outage = f.Target // cut by our own stop: says nothing
-		case f.Kind == contracts.Permanent:
-			permanent = true
-			counted = append(counted, f)
-		case r.counts(f.Kind, f.Target):
-			counted = append(counted, f)
-		case r.router.Open(f.Target):
-			blocked = append(blocked, f.Target)
-			if f.Kind == contracts.Attributable && e.feed != nil {
-				e.feed.probesFail(f.Target, e)
-			}
-		case e.outages >= o.tuning.OutageTolerance:
-			// The target answers others: it is this record after all.
-			counted = append(counted, f)
-		default:
-			outage = f.Target
-		}
-	}
+	failed := r.sort(ctx, e, out.Failed)
+	tried.Blocked = append(tried.Blocked, failed.blocked...)
+	tried.Alone = failed.alone
 	switch {
-	case len(counted) > 0:
-		for _, t := range blocked { // it does not probe there now
-			if e.feed != nil {
-				e.feed.probesFail(t, e)
-			}
+	case len(failed.counted) > 0:
+		tried.Alone = append(tried.Alone, tried.Blocked...) // it does not probe there now
+		return r.failed(tried, failed)
+	case failed.outage != "":
+		tried.Then = feed.Awaits
+		if o.ledger.becomes(tried).Do == feed.LetGo {
+			return lanes.Verdict{Action: lanes.Drop}
 		}
-		return r.failed(e, counted, permanent)
-	case outage != "":
 		e.outages++
-		return e.await(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(backoff(outageRetry, e.outages, r.random())), On: outage})
-	case len(blocked)+len(gated) > 0:
+		return lanes.Verdict{Action: lanes.Retry, At: r.now().Add(backoff(outageRetry, e.outages, r.random())), On: failed.outage}
+	case len(tried.Blocked)+len(gated) > 0:
 		e.outages = 0
-		return r.park(e, blocked, gated, out.Behind)
+		return r.park(tried)
+	}
+	if o.ledger.becomes(tried).Do == feed.LetGo {
+		return lanes.Verdict{Action: lanes.Drop}
 	}
 	return lanes.Verdict{Action: lanes.Again} // behind an older record of its aggregate
+}
+
+// failures are those of one round, by what they mean.
+type failures struct {
+	counted   []ier.TargetFailure // that count as an attempt
+	permanent bool                // one of them will never succeed
+	blocked   []string            // targets that are out after all
+	alone     []string            // of these, where the record failed for itself
+	outage    string              // a target that failed without its breaker being open
+}
+
+// sort says what a record's failures mean.
+func (r *Relay) sort(ctx context.Context, e *entry, all []ier.TargetFailure) (out failures) {
+	for _, f := range all {
+		switch {
+		case ctx.Err() != nil:
+			out.outage = f.Target // cut by our own stop: says nothing
+		case f.Kind == contracts.Permanent:
+			out.permanent = true
+			out.counted = append(out.counted, f)
+		case r.counts(f.Kind, f.Target):
+			out.counted = append(out.counted, f)
+		case r.router.Open(f.Target):
+			out.blocked = append(out.blocked, f.Target)
+			if f.Kind == contracts.Attributable {
+				out.alone = append(out.alone, f.Target)
+			}
+		case e.outages >= e.outbox.tuning.OutageTolerance:
+			// The target answers others: it is this record after all.
+			out.counted = append(out.counted, f)
+		default:
+			out.outage = f.Target
+		}
+	}
+	return out
 }
 
 // outageRetry spaces the tries of a record whose target failed in a way that
@@ -205,69 +220,72 @@ var outageRetry = contracts.RetryPolicy{Initial: 200 * time.Millisecond, Max: 2 
 
 // failed counts an attempt: the record is retried, or dead-lettered if this
 // was the last one.
-func (r *Relay) failed(e *entry, counted []ier.TargetFailure, permanent bool) lanes.Verdict {
+func (r *Relay) failed(tried feed.Tried, f failures) lanes.Verdict {
+	e := entryOf(tried.Record)
 	o, rec := e.outbox, e.rec
 	e.outages = 0
 	r.forgive(e)
 	rec.Attempts++
-	for _, f := range counted {
+	for _, f := range f.counted {
 		e.blamed.note(f)
 		rec.LastError = lastError(f.Target, f.Code, f.Message)
 		rec.AttemptErrors = append(rec.AttemptErrors, contracts.AttemptError{
 			At: f.At, Attempt: rec.Attempts, Target: f.Target, Code: f.Code, Message: f.Message,
 		})
 	}
+	tried.Then = feed.Retries
+	dies := f.permanent || rec.Attempts >= o.catalog.Retry.MaxAttempts
+	if dies {
+		tried.Then = feed.Dies
+	}
 	switch {
-	case permanent:
-		o.ledger.bury(e)
+	case o.ledger.becomes(tried).Do == feed.LetGo:
+		return lanes.Verdict{Action: lanes.Drop}
+	case f.permanent:
 		o.bury(e, contracts.PermanentFailure, e.tier)
 		return lanes.Verdict{Action: lanes.Drop}
-	case rec.Attempts >= o.catalog.Retry.MaxAttempts:
+	case dies:
 		reason, tier := e.exhausted()
-		o.ledger.bury(e)
 		o.bury(e, reason, tier)
 		return lanes.Verdict{Action: lanes.Drop}
 	}
 	at := r.now().Add(backoff(o.catalog.Retry, rec.Attempts, r.random()))
 	e.saved(contracts.Retrying)
 	o.settle(e, retrySettlement(e, at, r.now()))
-	return e.rest(lanes.Verdict{Action: lanes.Retry, At: at})
+	return lanes.Verdict{Action: lanes.Retry, At: at}
 }
 
 // park lets a record wait for targets that are down: as the one that probes
 // for them, or out of memory, in Firestore.
-func (r *Relay) park(e *entry, blocked, gated, behind []string) lanes.Verdict {
+func (r *Relay) park(tried feed.Tried) lanes.Verdict {
+	e := entryOf(tried.Record)
 	probe := lanes.Verdict{Action: lanes.Retry, At: r.now().Add(strayProbe)}
-	for _, t := range blocked {
+	for _, t := range tried.Blocked {
 		if at := r.router.NextProbe(t); probe.On == "" || at.Before(probe.At) {
 			probe.At, probe.On = at, t
 		}
 	}
-	if e.feed == nil {
-		return probe
+	if e.Origin != feed.Stray {
+		r.forgive(e)
 	}
-	r.forgive(e)
-	unsaved := e.unsaved || e.rec.Status == contracts.Retrying
-	parked := e.feed.park(e, blocked, append(gated, behind...), unsaved)
-	for _, t := range blocked {
+	tried.Then, tried.Unsaved = feed.Parks, e.unwritten()
+	parked := e.outbox.ledger.becomes(tried)
+	for _, t := range tried.Blocked {
 		if !r.router.Open(t) { // it answered while the record's other targets did not
-			e.feed.open(targetGate(t))
+			e.outbox.openTarget(t)
 		}
 	}
-	switch parked {
-	case parkHold:
-		return e.await(probe)
-	case parkAgain:
+	switch parked.Do {
+	case feed.Probe:
+		return probe
+	case feed.Again:
 		return lanes.Verdict{Action: lanes.Again}
-	case parkRest:
-		return e.rest(lanes.Verdict{Action: lanes.Retry, At: r.now().Add(rereadPause)})
-	case parkSave:
-		e.saved(contracts.Pending)
-		e.outbox.settle(e, &settlement{entry: e, kind: settleProgress, at: r.now(), size: 256})
-	case parkLeave:
-		e.trail.end(outcomeLeft)
+	case feed.Rest:
+		return lanes.Verdict{Action: lanes.Retry, At: r.now().Add(rereadPause)}
+	default:
+		e.outbox.left(e, parked)
+		return lanes.Verdict{Action: lanes.Drop}
 	}
-	return lanes.Verdict{Action: lanes.Drop}
 }
 
 // rereadPause is the wait of a record while an older one of its aggregate is
@@ -282,16 +300,4 @@ const strayProbe = 2 * time.Second
 func (e *entry) saved(s contracts.Status) {
 	e.unsaved = false
 	e.rec.Status = s
-}
-
-// await is rest for a wait that costs the record nothing.
-func (e *entry) await(v lanes.Verdict) lanes.Verdict {
-	e.outbox.ledger.await(e)
-	return v
-}
-
-// rest takes the record out of its feed's room while it waits.
-func (e *entry) rest(v lanes.Verdict) lanes.Verdict {
-	e.outbox.ledger.rest(e, true)
-	return v
 }

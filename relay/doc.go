@@ -2,10 +2,11 @@
 // delivered to every target, or in the dead-letter queue.
 //
 // The way of a record: a reader finds it (pages while its lane is behind, a
-// listener once it has caught up) and the ledger takes it into memory; its
-// lane hands it to a worker in the order of its aggregate; the router delivers
-// it; the settler writes what became of it. Until that commit the document
-// stays as it was, so a crash at any instruction means that it is read again.
+// listener once it has caught up) and its feed takes it into memory (package
+// relay/feed decides that, and all that follows, one event at a time); its lane
+// hands it to a worker in the order of its aggregate; the router delivers it; the
+// settler writes what became of it. Until that commit the document stays as it
+// was, so a crash at any instruction means that it is read again.
 //
 // # Who comes back to what
 //

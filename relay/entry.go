@@ -5,14 +5,16 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
-// entry is one record in memory, from its admission to the commit that
-// settles it. Between the two it is on exactly one way: in its lane (one
-// worker at a time), or leaving. Fields below the line are the ledger's.
+// entry is one record in memory, from its admission to the commit that settles
+// it. The feeds' part of it is the embedded Record, which is the state machine's
+// from the admission on; the rest is of whoever has the record: one worker at a
+// time.
 type entry struct {
+	feed.Record
 	outbox *outbox
-	feed   *feed // that brings it, and whose gates it heeds; nil where none would
 	doc    Doc
 	rec    *contracts.Record
 	route  *contracts.EventRoute
@@ -20,7 +22,6 @@ type entry struct {
 	tier   contracts.Tier   // of its dead letter
 	data   []byte           // its envelope; nil with faults
 	faults contracts.Faults // what breaks the contract
-	size   int64            // about what it takes up in memory, in bytes
 	task   lanes.Task
 	readAt time.Time // when the relay first had it
 	trail  *trail    // of its trace; nil: it is not traced
@@ -29,29 +30,37 @@ type entry struct {
 	unsaved  bool      // deliveredTargets holds more than Firestore does
 	forgiven bool      // attempts are fewer than Firestore may have
 	blamed   blame     // what its dead letter says if its attempts are used up
-	stray    bool      // its feed did not bring it: it takes none of its room
-	ahead    bool      // older ones of its aggregate may not have been read yet
 	wait     time.Time // not to be delivered before; set for records that were retrying when read
 
-	// Guarded by the ledger.
-	stage      stage
-	resting    bool          // waits for a retry
-	awaits     bool          // ... that costs no attempt: a target is out, or failed as if it were
-	left       chan struct{} // closed when a leaving record has left
-	updateTime time.Time     // of the document, as last read or written
-	writing    bool          // a settlement of it is on its way
-	burying    bool          // its dead letter is: younger ones of its aggregate wait
-	next       *settlement   // waits for that one
+	hasLeft chan struct{} // closed when it has left memory, if somebody waits for that; guarded by the ledger
 }
 
-type stage int
+// describe fills in what the feeds and its lane know of e, which in read; one that
+// was searched and that no feed brings, without it.
+func (e *entry) describe(in *intake) {
+	rec := e.rec
+	e.Record = feed.Record{
+		Sight: e.doc.sight(), Origin: feed.Read, Aggregate: aggregateKey(e.outbox.spec.Name, rec.AggregateID), AggregateID: rec.AggregateID,
+		Version: rec.AggregateVersion, Faulty: len(e.faults) > 0, Retrying: rec.Status == contracts.Retrying,
+		Size: recordOverhead + int64(len(e.data)+roughSize(rec.Payload)), Owner: e,
+	}
+	if !e.Faulty {
+		e.Targets = e.missing()
+	}
+	if in == nil {
+		e.Origin, in = feed.Stray, e.outbox.intakeFor(rec.Lane)
+	}
+	if in != nil {
+		e.Home = in.feed
+	}
+	e.task = lanes.Task{
+		Aggregate: e.Aggregate, Version: rec.AggregateVersion, Tie: e.doc.ID, Appended: rec.CreatedAt, Work: e,
+	}
+}
 
-const (
-	stageLane     stage = iota // queued, in delivery or in backoff
-	stageSettling              // its end is being written
-	stageLeaving               // deferred with unsaved progress: it leaves memory once that is written
-	stageEnded                 // settled by somebody else while in its lane, which drops it
-)
+// unwritten reports whether Firestore must be told something before e can leave
+// memory.
+func (e *entry) unwritten() bool { return e.unsaved || e.rec.Status == contracts.Retrying }
 
 // missing lists the targets that have not acknowledged the record.
 func (e *entry) missing() []string {
@@ -63,8 +72,6 @@ func (e *entry) missing() []string {
 	}
 	return out
 }
-
-func (e *entry) position() Position { return e.doc.position() }
 
 // aggregateKey is the lanes' FIFO key: order is kept for each aggregate of an
 // outbox.

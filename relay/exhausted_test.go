@@ -57,9 +57,9 @@ func TestExhaustedAttemptsAreDeadLetteredAsTheirFailureSays(t *testing.T) {
 			for _, round := range test.rounds {
 				r.conclude(t.Context(), e, round, nil)
 			}
-			st := e.next // the settlements before it are not written: nobody runs the settler
-			if st == nil {
-				st = r.settlers[e.lane].queue[0]
+			var st *settlement
+			for s := r.settlers[e.lane]; len(s.queue) > 0; s.superseded(st) { // the last one tells
+				st, s.queue = s.queue[0], s.queue[1:]
 			}
 			if st.dead == nil {
 				t.Fatalf("it is not dead, but settled as %s", st.kind)

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/dlq"
+	"outboxrelay/relay/feed"
 )
 
 // freezes is the relay's view of the frozen aggregates. It is fed by a watch, a
@@ -50,19 +51,19 @@ func newFreezes(q *dlq.Queue, log *zap.Logger, m *Metrics) *freezes {
 }
 
 // standing is how the aggregate stands in o.
-func (f *frozen) standing(o *outbox) standing {
+func (f *frozen) standing(o *outbox) feed.Standing {
 	_, thawing := f.thawing[o]
 	switch {
 	case f.freeze != nil && f.freeze.State == dlq.Releasing:
-		return standReleasing
+		return feed.Releasing
 	case f.freeze != nil:
-		return standFrozen
+		return feed.Frozen
 	case thawing:
-		return standThawing
+		return feed.Thawing
 	case f.dying > 0:
-		return standDying
+		return feed.Dying
 	}
-	return standFree
+	return feed.Free
 }
 
 func (f *frozen) over() bool { return f.freeze == nil && f.dying == 0 && len(f.thawing) == 0 }
@@ -208,7 +209,7 @@ func (z *freezes) fence(aggregateID string) *dlq.Freeze {
 // thawed tells that o has none of the aggregate's records in memory and knows
 // where the oldest of them stand: they go on. It reports false when the
 // aggregate was frozen again meanwhile.
-func (z *freezes) thawed(o *outbox, aggregateID string, oldest map[*feed]Position) bool {
+func (z *freezes) thawed(o *outbox, aggregateID string, oldest map[*feed.Feed]Position) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f := z.aggregates[aggregateID]
@@ -223,7 +224,7 @@ func (z *freezes) thawed(o *outbox, aggregateID string, oldest map[*feed]Positio
 		delete(z.aggregates, aggregateID)
 		z.count.Set(float64(len(z.aggregates)))
 	}
-	o.ledger.goOn(aggregateID, f.standing(o), o.feeds, oldest)
+	o.ledger.step(feed.Thawed{AggregateID: aggregateID, Standing: f.standing(o), Oldest: oldest})
 	return true
 }
 

@@ -14,6 +14,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 // TestFreezesModel plays the view of one aggregate's freeze against Firestore:
@@ -171,7 +172,7 @@ func newFreezesModel(t *rapid.T) *freezesModel {
 	return m
 }
 
-func (m *freezesModel) standing() standing { return m.outbox.ledger.standing(modelAggregate) }
+func (m *freezesModel) standing() feed.Standing { return m.outbox.ledger.standing(modelAggregate) }
 
 func (m *freezesModel) write(state dlq.FreezeState) *dlq.Freeze {
 	m.server.freeze = &dlq.Freeze{AggregateID: modelAggregate, State: state, UpdateTime: m.server.tick()}
@@ -308,14 +309,14 @@ func (m *freezesModel) thaw() {
 
 func (m *freezesModel) check(t *rapid.T) {
 	s := m.standing()
-	if (m.dying > 0 || m.voids > m.known) && s == standFree {
+	if (m.dying > 0 || m.voids > m.known) && s == feed.Free {
 		t.Fatalf("free while a burial is on its way, or nobody knows what became of it")
 	}
-	known := []standing{standFrozen, standReleasing}
+	known := []feed.Standing{feed.Frozen, feed.Releasing}
 	if !m.mine.IsZero() && m.server.freeze != nil && !slices.Contains(known, s) {
 		t.Fatalf("%v, though this relay froze it and nobody let it go", s)
 	}
-	if !m.mine.IsZero() && m.server.freeze != nil && m.server.freeze.UpdateTime.Equal(m.mine) && s != standFrozen {
+	if !m.mine.IsZero() && m.server.freeze != nil && m.server.freeze.UpdateTime.Equal(m.mine) && s != feed.Frozen {
 		t.Fatalf("%v, though what this relay wrote still stands", s)
 	}
 }
@@ -338,14 +339,14 @@ func (m *freezesModel) finish(t *rapid.T) {
 		t.Fatal(err)
 	}
 	m.thaw()
-	want := standFree
+	want := feed.Free
 	if f := m.server.freeze; f != nil {
-		want = map[dlq.FreezeState]standing{dlq.Frozen: standFrozen, dlq.Releasing: standReleasing}[f.State]
+		want = map[dlq.FreezeState]feed.Standing{dlq.Frozen: feed.Frozen, dlq.Releasing: feed.Releasing}[f.State]
 	}
 	if got := m.standing(); got != want {
 		t.Fatalf("got %v at the end, want %v", got, want)
 	}
-	if want == standFree && m.view.size() > 0 {
+	if want == feed.Free && m.view.size() > 0 {
 		t.Fatalf("%d aggregates are still kept in mind", m.view.size())
 	}
 }

@@ -1,12 +1,12 @@
 package relay
 
 import (
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // gauges tells Prometheus, whenever it asks, how the outboxes stand that this
@@ -118,19 +118,20 @@ func (g gauges) standOf(spec *contracts.Outbox, now time.Time) outboxStand {
 func (o *outbox) addWaiting(lanes map[contracts.Lane]*laneStand, now time.Time) {
 	o.ledger.mu.Lock()
 	defer o.ledger.mu.Unlock()
-	for _, e := range o.ledger.held {
-		if s := lanes[e.lane]; s != nil && e.stage != stageSettling && e.stage != stageEnded {
+	o.ledger.machine.Each(func(r *feed.Record) {
+		e := entryOf(r)
+		if s := lanes[e.lane]; s != nil && r.Waits() {
 			s.add(e.rec.CreatedAt, 1, now.Add(-o.catalog.Lanes[e.lane].SLA))
 		}
-	}
-	for _, f := range o.feeds {
-		for key, g := range f.gates {
-			n := g.count()
-			lanes[f.lane].left += n
-			if n > 0 && !strings.HasPrefix(key, freezeGate("")) { // those wait for a person
-				lanes[f.lane].add(g.from.At, n, now.Add(-o.catalog.Lanes[f.lane].SLA))
+	})
+	for _, in := range o.intakes {
+		s, due := lanes[in.lane], now.Add(-o.catalog.Lanes[in.lane].SLA)
+		in.feed.Behind(func(b feed.Behind) {
+			s.left += b.Records
+			if b.Records > 0 && !b.Frozen {
+				s.add(b.From.At, b.Records, due)
 			}
-		}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // panicky panics over commits of one document, a few times.
@@ -52,10 +53,11 @@ func TestASettlementThatPanicsIsWrittenLater(t *testing.T) {
 		for i := range records {
 			id := fmt.Sprint("r-", i)
 			e := &entry{
-				outbox: o, lane: contracts.StandardLane, doc: Doc{ID: id},
+				outbox: o, route: o.spec.Events[0], lane: contracts.StandardLane, doc: Doc{ID: id},
 				rec: &contracts.Record{Outbox: "schedOutbox", ID: id, AggregateID: id},
 			}
-			o.ledger.admitStray(e)
+			e.describe(nil)
+			o.ledger.step(feed.Found{Record: &e.Record})
 			s.settle(&settlement{entry: e, kind: settleDelivered, at: time.Now()})
 			want = append(want, id)
 		}

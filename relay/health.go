@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
+	"outboxrelay/relay/feed"
 )
 
 // Health is what /readyz tells. Ready is false only when this instance can do
@@ -142,13 +143,12 @@ func (o *outbox) waiting() map[string]int {
 	out := make(map[string]int)
 	o.ledger.mu.Lock()
 	defer o.ledger.mu.Unlock()
-	for _, f := range o.feeds {
-		for _, g := range f.gates {
-			if g.target == "" {
-				continue
+	for _, in := range o.intakes {
+		in.feed.Behind(func(b feed.Behind) {
+			if b.Target != "" {
+				out[b.Target] += b.Records + b.Probes
 			}
-			out[g.target] += g.count() + len(g.passes)
-		}
+		})
 	}
 	return out
 }
@@ -306,8 +306,8 @@ func (h *outboxHealth) snapshot() OutboxHealth {
 func (o *outbox) healthNow() OutboxHealth {
 	h := o.health.snapshot()
 	h.InMemory = o.ledger.size()
-	for _, f := range o.feeds {
-		h.LeftBehind += f.leftBehind()
+	for _, in := range o.intakes {
+		h.LeftBehind += in.leftBehind()
 	}
 	return h
 }

@@ -1,296 +1,123 @@
 package relay
 
 import (
-	"slices"
 	"sync"
-	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
-// ledger knows what the relay holds of one outbox: which records are in
-// memory, which were settled a moment ago, and for each feed how far it has
-// read and what it left behind on purpose. It is pure bookkeeping under one
-// lock: no I/O, no clock.
-//
-// The rule that it keeps: a pending record that a feed has read past is in
-// memory, or settled, or behind a gate that remembers the oldest of its kind.
-// Opening a gate moves the feed back to there. So nothing is forgotten
-// whatever the backlog, and memory stays bounded.
+// ledger is the shell around the feeds of an outbox: it hands their state machine
+// what happened, one event at a time, and tells whoever waits for what comes of it.
 type ledger struct {
 	mu      sync.Mutex
-	held    map[string]*entry // by document ID
-	writing int               // records with a settlement on its way, also of such as are not held any more
-	settled settlements
-	heard   time.Time // the latest server time that was seen
-	// leaving are the records in stageLeaving, by aggregate: a younger one must not
-	// be taken before they are read again.
-	leaving map[string][]*entry
-	// burying counts the dead letters on their way of records whose attempts are
-	// used up, by aggregate: until they are written, a crash would have them
-	// delivered after younger ones.
-	burying map[string]int
-	// standings are how aggregates stand that are not free, by aggregate ID.
-	standings map[string]standing
+	machine *feed.Machine
 }
 
-func newLedger() *ledger {
-	return &ledger{
-		held: make(map[string]*entry), settled: make(settlements), leaving: make(map[string][]*entry), burying: make(map[string]int),
-		standings: make(map[string]standing),
-	}
+func newLedger() *ledger { return &ledger{machine: feed.New()} }
+
+// step hands over an event. It tells whoever waits; what else is to be done about
+// the event is the caller's.
+func (l *ledger) step(e feed.Event) []feed.Action {
+	actions, _ := l.take(e)
+	return actions
 }
 
-// consideration is what to do with a document that was read.
-type consideration int
-
-const (
-	considerTake  consideration = iota // new: decode it, then admit it
-	considerKnown                      // in memory, or settled after this read
-	considerWait                       // in memory and about to leave: read again once it has
-	considerDoubt                      // it may have been settled after this read, which is forgotten: see readAgain
-)
-
-// consider judges a document that no feed read, before it is decoded. For
-// considerWait, left is closed when the record has left.
-func (l *ledger) consider(d Doc) (c consideration, left <-chan struct{}) {
-	return l.considerFor(d, nil)
-}
-
-// consider judges a document that the feed read, before it is decoded.
-func (f *feed) consider(d Doc) (c consideration, left <-chan struct{}) {
-	return f.ledger.considerFor(d, f)
-}
-
-func (l *ledger) considerFor(d Doc, f *feed) (c consideration, left <-chan struct{}) {
+// take is step for records that were read: it tells how far they were taken in.
+func (l *ledger) take(e feed.Event) ([]feed.Action, feed.Taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if d.ReadTime.After(l.heard) {
-		l.heard = d.ReadTime
-	}
-	if e, ok := l.held[d.ID]; ok {
-		if e.stage == stageLeaving {
-			return considerWait, e.left
+	actions, taken := l.machine.Step(e)
+	var rest []feed.Action
+	for _, a := range actions {
+		switch a.Do {
+		case feed.HaveRoom:
+			signal(intakeOf(a).room)
+		case feed.DrainOn:
+			signal(intakeOf(a).drains)
+		case feed.ReadOn:
+			signal(intakeOf(a).rewound)
+		case feed.Wake:
+			entryOf(a.Record).wake()
+		default:
+			rest = append(rest, a)
 		}
-		return considerKnown, nil
 	}
-	return l.settled.consider(d, f), nil
+	return rest, taken
 }
 
-// bury notes that e is about to be dead-lettered, and buried that it was.
-func (l *ledger) bury(e *entry) {
+// becomes hands over an event and returns what becomes of its record.
+func (l *ledger) becomes(e feed.Event) feed.Action {
+	actions := l.step(e)
+	return actions[len(actions)-1]
+}
+
+func intakeOf(a feed.Action) *intake { return a.Feed.Owner.(*intake) }
+
+func entryOf(r *feed.Record) *entry { return r.Owner.(*entry) }
+
+// judge judges a document that an intake read, before it is decoded; without one,
+// a document that was searched. leaves is the record that leaves, for feed.Leaving.
+func (l *ledger) judge(d Doc, by *intake) (j feed.Judgement, leaves *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.burying = true
-	l.burying[e.task.Aggregate]++
+	var lane contracts.Lane
+	if by != nil {
+		lane = by.lane
+	}
+	j, r := l.machine.Judge(d.sight(), lane)
+	if r != nil {
+		leaves = entryOf(r)
+	}
+	return j, leaves
 }
 
-func (l *ledger) buriedLocked(e *entry) {
-	if !e.burying {
-		return
-	}
-	e.burying = false
-	if l.burying[e.task.Aggregate]--; l.burying[e.task.Aggregate] == 0 {
-		delete(l.burying, e.task.Aggregate)
-	}
-}
-
-// buries reports whether a record of the aggregate is about to be dead-lettered.
-func (l *ledger) buries(aggregate string) bool {
+// left returns a channel that is closed when e, which is leaving, has left memory:
+// at once if it has.
+func (l *ledger) left(e *entry) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.burying[aggregate] > 0
+	if !l.machine.Leaves(&e.Record) {
+		return closed
+	}
+	if e.hasLeft == nil {
+		e.hasLeft = make(chan struct{})
+	}
+	return e.hasLeft
 }
 
-// leavingLocked makes e one that leaves memory once its progress is written.
-func (l *ledger) leavingLocked(e *entry) {
-	e.stage, e.left = stageLeaving, make(chan struct{})
-	key := e.task.Aggregate
-	l.leaving[key] = append(l.leaving[key], e)
-}
+// closed is a channel that is.
+var closed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// overtakesLocked reports whether an older record of e's aggregate is leaving: it
-// is read again after that, and goes before e.
-func (l *ledger) overtakesLocked(e *entry) bool {
-	return slices.ContainsFunc(l.leaving[e.task.Aggregate], func(older *entry) bool {
-		return older != e && older.rec.AggregateVersion <= e.rec.AggregateVersion
-	})
-}
-
-// leftLocked is the end of that.
-func (l *ledger) leftLocked(e *entry) {
-	key := e.task.Aggregate
-	if l.leaving[key] = slices.DeleteFunc(l.leaving[key], func(each *entry) bool { return each == e }); len(l.leaving[key]) == 0 {
-		delete(l.leaving, key)
+// wake tells whoever waits for e to leave memory.
+func (e *entry) wake() {
+	if e.hasLeft != nil {
+		close(e.hasLeft)
+		e.hasLeft = nil
 	}
 }
 
-// admitStray takes a record into memory that no feed brought. It reports false
-// when it is in memory already, or has to stay in Firestore until its aggregate
-// goes on. One that is retrying is taken even then: it has to become pending
-// again first.
-func (l *ledger) admitStray(e *entry) bool {
+// look reads the state machine.
+func look[T any](l *ledger, f func(*feed.Machine) T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.standings[e.rec.AggregateID].shut() && len(e.faults) == 0 && e.rec.Status != contracts.Retrying {
-		return false
-	}
-	return l.admitLocked(e)
-}
-
-func (l *ledger) admitLocked(e *entry) bool {
-	if _, ok := l.held[e.doc.ID]; ok {
-		return false
-	}
-	l.held[e.doc.ID] = e
-	e.updateTime = e.doc.UpdateTime
-	if e.takesRoom() {
-		e.feed.running++
-		e.feed.memory.take(e.feed, e.size)
-	}
-	return true
-}
-
-// takesRoom reports whether e counts for what its feed may have in memory.
-func (e *entry) takesRoom() bool { return e.feed != nil && !e.stray }
-
-// remove takes e out of memory. at is the server's time of the commit that
-// settled it; zero when nothing was written.
-func (l *ledger) remove(e *entry, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.removeLocked(e, at)
-}
-
-// deleted takes e out of memory after its document was deleted.
-func (l *ledger) deleted(e *entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.removeLocked(e, time.Time{})
-	l.settled.add(e.feed, e.doc.ID, settled{created: e.doc.CreateTime, since: l.heard})
-}
-
-func (l *ledger) removeLocked(e *entry, at time.Time) {
-	if l.held[e.doc.ID] != e {
-		return
-	}
-	delete(l.held, e.doc.ID)
-	if e.left != nil { // also of one that somebody else settled meanwhile
-		l.leftLocked(e)
-	}
-	l.buriedLocked(e)
-	if !at.IsZero() {
-		l.settled.add(e.feed, e.doc.ID, settled{at: at})
-	}
-	f := e.feed
-	if f == nil {
-		return
-	}
-	switch {
-	case !e.takesRoom():
-		e.resting = false
-	case e.resting:
-		f.memory.give(f, e.size, true)
-		e.resting = false
-		f.resting--
-	default:
-		f.memory.give(f, e.size, false)
-		f.running--
-	}
-	f.goneLocked(e)
-	f.roomLocked()
-}
-
-// rest moves e between the records that wait for a retry and those that run.
-// Resting ones do not fill their feed's room.
-func (l *ledger) rest(e *entry, resting bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	awaited := e.awaits
-	e.awaits = false
-	l.restLocked(e, resting)
-	if awaited && e.feed != nil {
-		e.feed.goesOnLocked(e)
-	}
-}
-
-// await is rest for one that waits until a target answers again.
-func (l *ledger) await(e *entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e.awaits = true
-	l.restLocked(e, true)
-}
-
-func (l *ledger) restLocked(e *entry, resting bool) {
-	if e.feed == nil || e.resting == resting || l.held[e.doc.ID] != e {
-		return
-	}
-	e.resting = resting
-	if !e.takesRoom() {
-		return
-	}
-	e.feed.memory.rest(e.feed, e.size, resting)
-	if resting {
-		e.feed.running--
-		e.feed.resting++
-		e.feed.roomLocked()
-	} else {
-		e.feed.running++
-		e.feed.resting--
-	}
-}
-
-// knownUpdateTime returns the update time on which a write of e has to insist.
-func (l *ledger) knownUpdateTime(e *entry) time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return e.updateTime
-}
-
-// setUpdateTime notes that e's document was changed by somebody else.
-func (l *ledger) setUpdateTime(e *entry, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e.updateTime = at
-}
-
-// end tells e's lane to let go of it: somebody else settled it.
-func (l *ledger) end(e *entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e.stage = stageEnded
-}
-
-func (l *ledger) ended(e *entry) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return e.stage == stageEnded
-}
-
-// writingLocked notes whether a settlement of e is on its way.
-func (l *ledger) writingLocked(e *entry, writing bool) {
-	switch {
-	case writing && !e.writing:
-		l.writing++
-	case !writing && e.writing:
-		l.writing--
-	}
-	e.writing = writing
+	return f(l.machine)
 }
 
 // quiet reports whether nothing is in memory and nothing is being written.
-func (l *ledger) quiet() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.held) == 0 && l.writing == 0
-}
+func (l *ledger) quiet() bool { return look(l, (*feed.Machine).Quiet) }
 
 // size returns how many records are in memory.
-func (l *ledger) size() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.held)
+func (l *ledger) size() int { return look(l, (*feed.Machine).Size) }
+
+// standing returns how an aggregate stands with the freezes.
+func (l *ledger) standing(aggregateID string) feed.Standing {
+	return look(l, func(m *feed.Machine) feed.Standing { return m.Standing(aggregateID) })
+}
+
+// holds reports whether any record of an aggregate is in memory.
+func (l *ledger) holds(aggregateID string) bool {
+	return look(l, func(m *feed.Machine) bool { return m.Holds(aggregateID) })
 }
 
 // signal puts a token into a channel of capacity one, if there is none.

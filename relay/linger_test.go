@@ -49,7 +49,8 @@ func settleSteadily(t *testing.T, takes time.Duration, backlogs int32) (commits 
 		running.Go(func() { s.run(t.Context()) })
 		const records = 1000
 		for range records {
-			e := &entry{outbox: o, rec: &contracts.Record{Outbox: spec.Name}}
+			e := &entry{outbox: o, rec: &contracts.Record{Outbox: spec.Name}, route: spec.Events[0]}
+			e.describe(nil)
 			s.settle(&settlement{entry: e, kind: settleDelivered, at: time.Now()})
 			time.Sleep(10 * time.Millisecond)
 		}

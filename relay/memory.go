@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // memory bounds what the records of a lane take up, those of all outboxes of
@@ -13,13 +14,13 @@ import (
 // wait for is slow) does not stop the others; the lane then uses twice the limit at
 // most, and one record a feed. Records that wait for a retry are counted apart, as
 // those that fail must not hold back the others: with them all of it is
-// restingFactor times as much.
+// feed.RestingFactor times as much.
 type memory struct {
 	limit, share int64 // bytes
 
 	mu      sync.Mutex
-	usage                  // of all feeds
-	waiting map[*feed]bool // for room
+	usage                    // of all feeds
+	waiting map[*intake]bool // for room
 }
 
 // usage is what records take up, in bytes.
@@ -29,7 +30,7 @@ type usage struct {
 
 // under reports whether there is room for one more record.
 func (u usage) under(limit int64) bool {
-	return u.running < limit && u.running+u.resting < restingFactor*limit
+	return u.running < limit && u.running+u.resting < feed.RestingFactor*limit
 }
 
 // recordOverhead is about what a record in memory takes up beside its envelope,
@@ -37,65 +38,44 @@ func (u usage) under(limit int64) bool {
 const recordOverhead = 2 << 10
 
 func newMemory(limit int64, feeds int) *memory {
-	return &memory{limit: limit, share: max(1, limit/int64(max(1, feeds))), waiting: make(map[*feed]bool)}
+	return &memory{limit: limit, share: max(1, limit/int64(max(1, feeds))), waiting: make(map[*intake]bool)}
 }
 
-// room reports whether f may take one more record. If not, f's room is signalled
+// room reports whether in may take one more record. If not, its room is signalled
 // once it may be.
-func (m *memory) room(f *feed) bool {
+func (m *memory) room(in *intake) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.roomLocked(f) {
+	if m.roomLocked(in) {
 		return true
 	}
-	m.waiting[f] = true
+	m.waiting[in] = true
 	return false
 }
 
-func (m *memory) roomLocked(f *feed) bool { return m.under(m.limit) || f.usage.under(m.share) }
+func (m *memory) roomLocked(in *intake) bool { return m.under(m.limit) || in.usage.under(m.share) }
 
-// take notes that f took a record of n bytes into memory.
-func (m *memory) take(f *feed, n int64) {
+// use notes that in's records take up so many bytes more.
+func (m *memory) use(in *intake, running, resting int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.changeLocked(f, n, 0)
+	m.changeLocked(in, running, resting)
 }
 
-// give notes that a record of n bytes that f had taken has left memory.
-func (m *memory) give(f *feed, n int64, resting bool) {
+// giveAll is the end of in: whatever it still has is not the relay's to keep.
+func (m *memory) giveAll(in *intake) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if resting {
-		m.changeLocked(f, 0, -n)
-	} else {
-		m.changeLocked(f, -n, 0)
-	}
+	m.changeLocked(in, -in.usage.running, -in.usage.resting)
+	in.ended = true
+	delete(m.waiting, in)
 }
 
-// rest notes that one of f's records waits for a retry now, or runs again.
-func (m *memory) rest(f *feed, n int64, resting bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !resting {
-		n = -n
-	}
-	m.changeLocked(f, -n, n)
-}
-
-// giveAll is the end of f: whatever it still has is not the relay's to keep.
-func (m *memory) giveAll(f *feed) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.changeLocked(f, -f.usage.running, -f.usage.resting)
-	f.ended = true
-	delete(m.waiting, f)
-}
-
-func (m *memory) changeLocked(f *feed, running, resting int64) {
-	if f.ended {
+func (m *memory) changeLocked(in *intake, running, resting int64) {
+	if in.ended {
 		return // it gave all back
 	}
-	for _, u := range []*usage{&m.usage, &f.usage} {
+	for _, u := range []*usage{&m.usage, &in.usage} {
 		u.running += running
 		u.resting += resting
 	}

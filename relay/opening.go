@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"outboxrelay/relay/feed"
 )
 
 // errBacklog means that so much was left out that pages have to bring it, which is
@@ -32,14 +34,14 @@ func (r *reader) whole(ctx context.Context, docs []Doc, doubt int) (all []Doc, r
 	var youngest time.Time // createdAt of those that are new
 	for _, d := range docs {
 		told[d.ID] = true
-		if c, _ := r.outbox.ledger.consider(d); c != considerKnown && !isCanary(d) && d.CreatedAt.After(youngest) {
+		if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !isCanary(d) && d.CreatedAt.After(youngest) {
 			youngest = d.CreatedAt
 		}
 	}
 	if youngest.IsZero() {
 		return docs, doubt, nil
 	}
-	cursor, _ := r.feed.start()
+	cursor, _ := r.intake.start()
 	after := Position{At: cursor.At}
 	for left := r.window; left > 0; {
 		page, full, err := r.page(ctx, after)
@@ -51,7 +53,7 @@ func (r *reader) whole(ctx context.Context, docs []Doc, doubt int) (all []Doc, r
 			if told[d.ID] || full && d.CreatedAt.After(youngest) { // the page's edge may cut through its commit
 				continue
 			}
-			if c, _ := r.outbox.ledger.consider(d); c != considerKnown && !isCanary(d) && !d.CreatedAt.After(youngest) {
+			if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !isCanary(d) && !d.CreatedAt.After(youngest) {
 				remaining = doubt - 1
 			}
 			docs = append(docs, d)

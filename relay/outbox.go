@@ -11,6 +11,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 // outbox relays one collection, or one shard of it: a reader for each lane that
@@ -38,9 +39,9 @@ type outbox struct {
 	pacers    map[contracts.Lane]*pacer
 	received  received
 
-	ledger *ledger
-	feeds  []*feed // one for each declared lane
-	begun  beginning
+	ledger  *ledger
+	intakes []*intake // one for each declared lane
+	begun   beginning
 
 	freezes *freezes
 	thaws   *thaws
@@ -60,9 +61,9 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 	}
 	o.guard = guard{o.log, r.metrics.panics}
 	for _, lane := range spec.Lanes() {
-		o.feeds = append(o.feeds, newFeed(o.ledger, lane, r.catalog.Lanes[lane].InFlight, r.memories[lane]))
+		o.intakes = append(o.intakes, newIntake(o.ledger, lane, r.catalog.Lanes[lane].InFlight, r.memories[lane]))
 	}
-	o.begun = newBeginning(len(o.feeds), r.shared, o.now(), r.tuning.CommitTimeout)
+	o.begun = newBeginning(len(o.intakes), r.shared, o.now(), r.tuning.CommitTimeout)
 	return o
 }
 
@@ -71,11 +72,11 @@ func (o *outbox) run(ctx context.Context) error {
 	o.loadRetrying(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { o.settleIn(ctx); return nil })
-	for _, f := range o.feeds {
+	for _, in := range o.intakes {
 		r := &reader{
-			outbox: o, feed: f, window: o.catalog.Lanes[f.lane].Window,
-			scan: o.laneScan(f), begun: sync.OnceFunc(o.begun.pages.Done),
-			log: o.log.With(zap.String("lane", string(f.lane))),
+			outbox: o, intake: in, window: o.catalog.Lanes[in.lane].Window,
+			scan: o.laneScan(in), begun: sync.OnceFunc(o.begun.pages.Done),
+			log: o.log.With(zap.String("lane", string(in.lane))),
 		}
 		g.Go(func() error { return r.run(ctx) })
 		g.Go(func() error { return r.drainLoop(ctx) })
@@ -96,11 +97,12 @@ func (o *outbox) kept(ctx context.Context, part string, f func(context.Context))
 	o.guard.keep(ctx, part, newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax), f)
 }
 
-// newEntry decodes and judges a document. It is not in memory yet.
-func (o *outbox) newEntry(d Doc, f *feed) *entry {
+// newEntry decodes and judges a document that in read; one that was searched and
+// that no feed brings, without it. It is not in memory yet.
+func (o *outbox) newEntry(d Doc, in *intake) *entry {
 	rec, checked := o.decode(d)
 	e := &entry{
-		outbox: o, feed: f, doc: d, rec: rec, route: checked.Route, lane: checked.Lane, tier: checked.Tier,
+		outbox: o, doc: d, rec: rec, route: checked.Route, lane: checked.Lane, tier: checked.Tier,
 		data: checked.Data, faults: checked.Faults, readAt: o.now(),
 	}
 	if rec.Fields = nil; len(e.faults) == 0 {
@@ -108,18 +110,15 @@ func (o *outbox) newEntry(d Doc, f *feed) *entry {
 		// reads the document again.
 		rec.Payload, e.doc.Fields, e.doc.Raw, e.doc.Parts = nil, nil, nil, nil
 	}
-	e.size = recordOverhead + int64(len(e.data)+roughSize(rec.Payload))
-	e.task = lanes.Task{
-		Aggregate: aggregateKey(o.spec.Name, rec.AggregateID), Version: rec.AggregateVersion, Tie: d.ID,
-		Appended: rec.CreatedAt, Work: e,
-	}
+	e.describe(in)
 	o.disagree(rec, checked.Disagreements)
 	return e
 }
 
 // submit sends a record that was taken into memory on its way: to its lane, or
-// to the dead-letter queue when it breaks the contract.
-func (o *outbox) submit(e *entry) {
+// to the dead-letter queue when it breaks the contract. It reports false when its lane
+// has too many of its aggregate: it is left behind.
+func (o *outbox) submit(e *entry) (taken bool) {
 	o.metrics.records.WithLabelValues(o.spec.Name, string(e.lane)).Inc()
 	o.received.add(e.lane)
 	if e.trail == nil { // else it comes from a hold that was given up
@@ -130,35 +129,71 @@ func (o *outbox) submit(e *entry) {
 		e.rec.LastError = clip("contract violation: " + e.faults.Error())
 		e.rec.AttemptErrors = append(e.rec.AttemptErrors, faultErrors(e.faults, o.now())...)
 		o.bury(e, contracts.ContractViolation, e.tier)
-		return
+		return true
 	}
-	switch o.ledger.standing(e.rec.AggregateID) {
-	case standFrozen:
+	switch standing := o.ledger.standing(e.AggregateID); standing {
+	case feed.Frozen:
 		o.hold(e)
-		return
-	case standReleasing, standThawing: // it was retrying: see admitStray
+		return true
+	case feed.Releasing, feed.Thawing: // it was in backoff
 		o.leave(e)
-		return
+		return true
+	case feed.Free, feed.Dying:
 	}
 	o.log.Debug("record taken", zap.String("record", e.rec.ID), zap.String("lane", string(e.lane)), zap.String("traceId", e.rec.TraceID))
 	pool := o.pools[e.lane]
-	if e.feed == nil || e.stray {
+	if e.Origin != feed.Read {
 		if err := pool.Submit(&e.task); err != nil {
-			e.trail.end(outcomeLeft)
-			o.ledger.remove(e, time.Time{}) // the relay stops; the record stays as it is
+			o.notTaken(e)
 		}
-		return
+		return true
 	}
 	switch taken, err := pool.Offer(&e.task, o.tuning.Behind); {
 	case err != nil:
-		e.trail.end(outcomeLeft)
-		o.ledger.remove(e, time.Time{})
+		o.notTaken(e)
 	case !taken:
-		e.trail.end(outcomeLeft)
-		e.feed.leaveAggregate(e)
-		if !pool.TellIdle(&e.task) { // it went idle before the gate was closed
-			o.idle(e.task.Aggregate)
+		o.refused(e)
+		return false
+	}
+	return true
+}
+
+// submitAll submits the records that were taken into memory, in their order. Behind
+// one that its lane refuses it takes none of its aggregate, though there may be room
+// by then.
+func (o *outbox) submitAll(actions []feed.Action) (submitted int) {
+	var refused map[string]bool
+	for _, a := range actions {
+		switch {
+		case a.Do != feed.Submit:
+			continue
+		case refused[a.Record.Aggregate] && a.Record.Origin == feed.Read:
+			o.refused(entryOf(a.Record))
+		case !o.submit(entryOf(a.Record)):
+			if refused == nil {
+				refused = make(map[string]bool)
+			}
+			refused[a.Record.Aggregate] = true
 		}
+		submitted++
+	}
+	return submitted
+}
+
+// notTaken lets go of a record that its lane does not take, as the relay stops: it
+// stays in Firestore as it is.
+func (o *outbox) notTaken(e *entry) {
+	e.trail.end(outcomeLeft)
+	o.ledger.step(feed.GivenBack{Record: &e.Record})
+}
+
+// refused leaves a record behind its aggregate's gate, until its lane has none of
+// the aggregate left.
+func (o *outbox) refused(e *entry) {
+	e.trail.end(outcomeLeft)
+	o.ledger.step(feed.Refused{Record: &e.Record})
+	if !o.pools[e.lane].TellIdle(&e.task) { // it went idle before the gate was closed
+		o.idle(e.Aggregate)
 	}
 }
 
@@ -173,11 +208,7 @@ func faultErrors(faults contracts.Faults, at time.Time) []contracts.AttemptError
 
 // idle hears that an aggregate has nothing left in its lane after records of
 // it were refused: they may come now.
-func (o *outbox) idle(aggregate string) {
-	for _, f := range o.feeds {
-		f.open(aggregateGate(aggregate))
-	}
-}
+func (o *outbox) idle(aggregate string) { o.ledger.step(feed.Idle{Aggregate: aggregate}) }
 
 // flows tells the lanes that give way to this one that its records come in.
 func (o *outbox) flows(lane contracts.Lane) {
@@ -189,11 +220,7 @@ func (o *outbox) flows(lane contracts.Lane) {
 }
 
 // openTarget lets records through to a target that answers again.
-func (o *outbox) openTarget(target string) {
-	for _, f := range o.feeds {
-		f.open(targetGate(target))
-	}
-}
+func (o *outbox) openTarget(target string) { o.ledger.step(feed.Answers{Target: target}) }
 
 func (o *outbox) settle(e *entry, st *settlement) {
 	e.trail.settle(st)
@@ -245,16 +272,23 @@ func (o *outbox) watchStrays(ctx context.Context, scan Scan) {
 func (o *outbox) takeStrays(ctx context.Context, docs []Doc) (taken int) {
 	var entries []*entry
 	for _, d := range docs {
-		if d, c, _ := o.consider(ctx, d, nil); c == considerTake {
+		if d, j, _ := o.judge(ctx, d, nil); j == feed.Unknown {
 			entries = append(entries, o.newEntry(d, nil))
 		}
 	}
 	slices.SortStableFunc(entries, byVersion)
 	for _, e := range entries {
-		if o.ledger.admitStray(e) {
-			taken++
-			o.submit(e)
-		}
+		taken += o.found(e)
 	}
 	return taken
+}
+
+// found takes a record into memory that was searched, and submits it; it returns how
+// many that were.
+func (o *outbox) found(e *entry) int {
+	if in := o.intakeFor(e.rec.Lane); in != nil {
+		in.submitting.Lock()
+		defer in.submitting.Unlock()
+	}
+	return o.submitAll(o.ledger.step(feed.Found{Record: &e.Record}))
 }

@@ -6,22 +6,24 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
-// consider judges a document that f read, or none, as the ledger does; where that
-// is in doubt it reads the document again, and returns it as it stands now.
-func (o *outbox) consider(ctx context.Context, d Doc, f *feed) (now Doc, c consideration, left <-chan struct{}) {
-	if c, left = o.ledger.considerFor(d, f); c != considerDoubt {
-		return d, c, left
+// judge judges a document that an intake read, or that was searched, as the ledger
+// does; where that is in doubt it reads the document again, and returns it as it
+// stands now.
+func (o *outbox) judge(ctx context.Context, d Doc, by *intake) (now Doc, j feed.Judgement, leaves *entry) {
+	if j, leaves = o.ledger.judge(d, by); j != feed.Doubtful {
+		return d, j, leaves
 	}
 	again, same := o.readAgain(ctx, d)
 	if !same {
-		return d, considerKnown, nil
+		return d, feed.Known, nil
 	}
-	if c, left = o.ledger.considerFor(again, f); c == considerDoubt {
-		c = considerTake
+	if j, leaves = o.ledger.judge(again, by); j == feed.Doubtful {
+		j = feed.Unknown
 	}
-	return again, c, left
+	return again, j, leaves
 }
 
 // readAgain reads a document again that may have been settled since. It reports

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // shelf is a Store that has some documents, and does not answer at first.
@@ -37,6 +39,17 @@ func standingAs(s contracts.Status, version int64, later time.Duration) Doc {
 	return d
 }
 
+// settleMany settles more records at one server time than a feed remembers.
+func settleMany(in *intake, at time.Time) {
+	for i := range 10_000 {
+		rec := &feed.Record{Sight: feed.Sight{ID: fmt.Sprint("many-", i), UpdateTime: at, ReadTime: at}, Home: in.feed}
+		in.ledger.step(feed.Batch{Feed: in.feed, Records: []*feed.Record{rec}})
+		st := &feed.Settlement{Record: rec}
+		in.ledger.step(feed.Settle{Settlement: st})
+		in.ledger.step(feed.Settled{Settlement: st, At: at})
+	}
+}
+
 // What was read before settlements that are forgotten is taken as it stands now,
 // if it was not settled.
 func TestWhatMayBeSettledIsReadAgain(t *testing.T) {
@@ -46,9 +59,7 @@ func TestWhatMayBeSettledIsReadAgain(t *testing.T) {
 		},
 		"a stray": func(ctx context.Context, r *reader, docs []Doc) (versions []int64) {
 			r.outbox.takeStrays(ctx, docs)
-			for _, e := range r.outbox.ledger.held {
-				versions = append(versions, e.rec.AggregateVersion)
-			}
+			r.outbox.ledger.machine.Each(func(rec *feed.Record) { versions = append(versions, rec.Version) })
 			return versions
 		},
 	}
@@ -61,7 +72,7 @@ func TestWhatMayBeSettledIsReadAgain(t *testing.T) {
 					"v2": standingAs(contracts.Pending, 2, 0),
 				}}
 				r.outbox.store = store
-				settles(r.feed, 2*settledMemory, at(120_000))
+				settleMany(r.intake, at(120_000))
 				docs := []Doc{
 					standingAs(contracts.Pending, 1, 0), // settled
 					standingAs(contracts.Pending, 2, 0),

@@ -3,9 +3,10 @@ package relay
 import (
 	"context"
 	"slices"
-	"time"
 
 	"go.uber.org/zap"
+
+	"outboxrelay/relay/feed"
 )
 
 // reader brings the records of one feed into memory, in order. It reads pages
@@ -13,22 +14,17 @@ import (
 // refill) and listens once it has caught up. Both stop while the feed has no
 // room, so memory is bounded whatever the backlog.
 //
-// Pages leave what was appended within the last moment to the listener. A
-// server timestamp has milliseconds and is taken before its commit, so among
-// the newest records one may still appear before others that were read. A
-// cursor must not pass that place; a listener's snapshot shows it.
+// Pages leave what was appended within the last moment to the listener, see
+// feed.Sight.
 type reader struct {
 	outbox *outbox
-	feed   *feed
+	intake *intake
 	scan   Scan
 	window int // the listener's limit, unless its records are large
 	log    *zap.Logger
 	behind bool   // a backlog is read, or what was read of it is not settled yet
 	begun  func() // tells that the first page is there
 }
-
-// freshness is how old a record must be for a cursor to pass it.
-const freshness = 500 * time.Millisecond
 
 // run reads until ctx ends.
 func (r *reader) run(ctx context.Context) error {
@@ -42,7 +38,7 @@ func (r *reader) run(ctx context.Context) error {
 			err = r.outbox.guard.do(partReader, func() error { return r.listen(ctx) })
 		}
 		if err != nil && ctx.Err() == nil {
-			r.outbox.metrics.readErrors.WithLabelValues(r.outbox.spec.Name, string(r.feed.lane)).Inc()
+			r.outbox.metrics.readErrors.WithLabelValues(r.outbox.spec.Name, string(r.intake.lane)).Inc()
 			r.log.Warn("read outbox", zap.Error(err))
 			delay.sleep(ctx)
 		}
@@ -54,28 +50,31 @@ func (r *reader) run(ctx context.Context) error {
 // to the end.
 func (r *reader) catchUp(ctx context.Context) error {
 	var carry []Doc // a commit's records that the page's edge cut through
-	after, generation := r.feed.start()
+	after, generation := r.intake.start()
 	for {
-		if err := r.feed.waitRoom(ctx); err != nil {
+		if err := r.intake.waitRoom(ctx); err != nil {
 			return err
 		}
 		var b batch
 		var next Position
-		err := r.outbox.pacers[r.feed.lane].page(ctx, func() (err error) {
+		err := r.outbox.pacers[r.intake.lane].page(ctx, func() (err error) {
 			b, carry, next, err = r.readPage(ctx, after, carry)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		switch ok, err := r.take(ctx, b, generation); {
+		reach := feed.Partly
+		if next.Zero() {
+			reach = feed.Through
+		}
+		switch ok, err := r.take(ctx, b, generation, reach); {
 		case err != nil:
 			return err
 		case !ok: // rewound
 			carry = nil
-			after, generation = r.feed.start()
-		case next.Zero():
-			r.feed.setThrough(generation)
+			after, generation = r.intake.start()
+		case reach == feed.Through:
 			return nil
 		default: // a full page: this is a backlog
 			after = next
@@ -90,7 +89,7 @@ func (r *reader) fallBehind(behind bool) {
 		return
 	}
 	r.behind = behind
-	if settler := r.outbox.settlers[r.feed.lane]; behind {
+	if settler := r.outbox.settlers[r.intake.lane]; behind {
 		settler.behind.Add(1)
 	} else {
 		settler.behind.Add(-1)
@@ -102,7 +101,7 @@ func (r *reader) fallBehind(behind bool) {
 // take several times the memory of what remains of them, few pages of a lane
 // are in work at once.
 func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b batch, rest []Doc, next Position, err error) {
-	slots := r.outbox.pageSlots[r.feed.lane]
+	slots := r.outbox.pageSlots[r.intake.lane]
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
@@ -131,17 +130,14 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 // into backoff before it was read is in memory then.
 func (r *reader) page(ctx context.Context, after Position) (page []Doc, full bool, err error) {
 	scan := r.scan
-	scan.After, scan.Limit = after, r.feed.pageLimit(r.outbox.tuning.PageSize)
-	r.outbox.metrics.pages.WithLabelValues(r.outbox.spec.Name, string(r.feed.lane)).Inc()
+	scan.After, scan.Limit = after, r.intake.pageLimit(r.outbox.tuning.PageSize)
+	r.outbox.metrics.pages.WithLabelValues(r.outbox.spec.Name, string(r.intake.lane)).Inc()
 	if page, err = r.outbox.store.Page(ctx, scan); err != nil {
 		return nil, false, err
 	}
 	r.outbox.lookAgain(ctx)
 	return page, len(page) >= scan.Limit, nil
 }
-
-// fresh reports whether a record may still appear before d.
-func fresh(d Doc) bool { return d.CreatedAt.After(d.ReadTime.Add(-freshness)) }
 
 // cutLastGroup splits docs before the records that share the last createdAt:
 // the page's edge may have cut through one commit, whose records are only in

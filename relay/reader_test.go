@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // onePage is a Store that has one page of a lane.
@@ -25,8 +26,8 @@ func testReader(t *testing.T, page ...Doc) *reader {
 	r, _ := newTestRelay(t)
 	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
 	o.store, o.tuning.PageSize = &onePage{page: page}, len(page)
-	f := o.feeds[0]
-	return &reader{outbox: o, feed: f, scan: o.laneScan(f), window: 10, log: o.log, begun: func() {}}
+	in := o.intakes[0]
+	return &reader{outbox: o, intake: in, scan: o.laneScan(in), window: 10, log: o.log, begun: func() {}}
 }
 
 // docOf is a record's document, of that age when it was read.
@@ -47,7 +48,7 @@ func versionsOf(entries []*entry) (versions []int64) {
 // What may still appear before a fresh record must not be passed: pages end in
 // front of it, also where it fills the last of them.
 func TestPagesEndBeforeWhatIsFresh(t *testing.T) {
-	r := testReader(t, docOf(1, 10*time.Second), docOf(2, 9*time.Second), docOf(3, freshness/2))
+	r := testReader(t, docOf(1, 10*time.Second), docOf(2, 9*time.Second), docOf(3, feed.Freshness/2))
 	b, carry, next, err := r.readPage(t.Context(), Position{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestAPagesEdgeCutsNoCommit(t *testing.T) {
 // next listener may start, stays before them.
 func TestTheCursorStaysBeforeWhatIsFresh(t *testing.T) {
 	r := testReader(t)
-	docs := []Doc{docOf(1, 10*time.Second), docOf(2, freshness/2), docOf(3, 0)}
+	docs := []Doc{docOf(1, 10*time.Second), docOf(2, feed.Freshness/2), docOf(3, 0)}
 	b := r.decode(t.Context(), docs)
 	if diff := cmp.Diff([]int64{1, 2, 3}, versionsOf(b.entries)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

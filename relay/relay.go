@@ -217,7 +217,7 @@ func (r *Relay) drain(budget context.Context, within time.Duration) {
 					w.finish(dlq.Round{}, errStopping)
 				case *entry:
 					if ctx.Err() == nil { // else its worker may still be at it
-						w.giveBack(r.now())
+						w.giveBack()
 					}
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"outboxrelay/relay/feed"
 )
 
 // loadRetrying takes the records in backoff into memory before anything else is
@@ -32,7 +34,7 @@ func (o *outbox) retrying(ctx context.Context, aggregateID string) ([]*entry, er
 	scan.Aggregate, scan.Limit = aggregateID, sweepPage
 	var entries []*entry
 	err := o.pageByID(ctx, scan, func(d Doc) {
-		if d, c, _ := o.consider(ctx, d, nil); c == considerTake {
+		if d, j, _ := o.judge(ctx, d, nil); j == feed.Unknown {
 			entries = append(entries, o.newRetrying(d))
 		}
 	})
@@ -47,7 +49,7 @@ const longestWait = 10 * time.Minute
 // have read the older ones of its aggregate yet.
 func (o *outbox) newRetrying(d Doc) *entry {
 	e := o.newEntry(d, nil)
-	e.feed, e.stray, e.ahead = o.feedFor(e.rec.Lane), true, true
+	e.Origin = feed.Searched
 	e.wait = e.rec.NextAttemptAt
 	if most := o.now().Add(max(o.catalog.Retry.Max, longestWait)); e.wait.After(most) {
 		e.wait = most
@@ -60,20 +62,9 @@ func (o *outbox) newRetrying(d Doc) *entry {
 func (o *outbox) takeRetrying(entries []*entry) (taken int) {
 	slices.SortStableFunc(entries, byVersion)
 	for _, e := range entries {
-		if c, _ := o.ledger.consider(e.doc); c != considerKnown && c != considerWait && o.ledger.admitStray(e) {
-			taken++
-			o.submit(e)
-		}
+		taken += o.found(e)
 	}
 	return taken
-}
-
-// comesTo reports whether the feed has read past e, so that the older ones of its
-// aggregate are in memory, or left behind gates.
-func (f *feed) comesTo(e *entry) bool {
-	f.ledger.mu.Lock()
-	defer f.ledger.mu.Unlock()
-	return f.live || f.through && !fresh(e.doc) || f.cursor.covers(e.position())
 }
 
 // aheadPause is how often a record in backoff looks whether its feed has come to

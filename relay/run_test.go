@@ -10,6 +10,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 // recorder is a target that takes everything and remembers the versions.
@@ -56,29 +57,28 @@ func TestAGateThatOpensWithinARunLetsNothingOvertake(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
-	f := o.feeds[0]
+	in := o.intakes[0]
 	route := o.spec.Route("ScheduleAssigned") // to FUNNEL and NOTIF_ROUTER
-	_, generation := f.start()
 	entryOf := func(aggregate string, version, place int64) *entry {
 		e := &entry{
-			outbox: o, feed: f, route: route, lane: route.Lane, tier: route.Tier,
+			outbox: o, route: route, lane: route.Lane, tier: route.Tier,
 			doc: Doc{ID: fmt.Sprint(aggregate, version), CreatedAt: at(place), Raw: func() map[string]any { return nil }},
 			rec: &contracts.Record{
 				Outbox: "schedOutbox", ID: fmt.Sprint(aggregate, version), EventType: "ScheduleAssigned",
 				AggregateID: aggregate, AggregateVersion: version, Status: contracts.Pending,
 			},
 		}
-		e.task = lanes.Task{Aggregate: aggregateKey("schedOutbox", aggregate), Version: version, Work: e}
-		if f.admit(e, generation) != admitted || !f.read(e.position(), generation) {
-			t.Fatal("not admitted")
+		e.describe(in)
+		if taken := in.take(o, feed.Batch{Feed: in.feed, Records: []*feed.Record{&e.Record}, UpTo: e.Position()}); taken.Stopped != feed.NotStopped {
+			t.Fatalf("not taken: %+v", taken)
 		}
 		return e
 	}
 	one, two := entryOf("a", 1, 1), entryOf("a", 2, 2)
 	holder, waits := entryOf("b", 1, 3), entryOf("b", 2, 4)
-	f.park(holder, []string{"FUNNEL"}, nil, false)
-	f.park(waits, nil, []string{"FUNNEL"}, false)
-	o.grant = &asked{2, func() { f.open(targetGate("FUNNEL")) }} // between the two of the run
+	o.ledger.step(feed.Tried{Record: &holder.Record, Then: feed.Parks, Blocked: []string{"FUNNEL"}})
+	o.ledger.step(feed.Tried{Record: &waits.Record, Then: feed.Parks, Gated: []string{"FUNNEL"}})
+	o.grant = &asked{2, func() { o.openTarget("FUNNEL") }} // between the two of the run
 
 	r.deliver(t.Context(), []*lanes.Task{&one.task, &two.task})
 	if len(funnel.versions) > 0 {

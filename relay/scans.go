@@ -10,9 +10,9 @@ func (o *outbox) scan(kind ScanKind) Scan {
 // whole returns a scan of the collection, whatever the shard.
 func (o *outbox) whole(kind ScanKind) Scan { return Scan{Outbox: o.spec.Name, Kind: kind} }
 
-func (o *outbox) laneScan(f *feed) Scan {
+func (o *outbox) laneScan(in *intake) Scan {
 	s := o.scan(ScanLane)
-	s.Lane = f.lane
+	s.Lane = in.lane
 	return s
 }
 
@@ -32,8 +32,8 @@ func (o *outbox) strayScans() []Scan {
 // scans are all that the share listens to.
 func (o *outbox) scans() []Scan {
 	var scans []Scan
-	for _, f := range o.feeds {
-		scans = append(scans, o.laneScan(f))
+	for _, in := range o.intakes {
+		scans = append(scans, o.laneScan(in))
 	}
 	return append(scans, o.strayScans()...)
 }

@@ -10,15 +10,17 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/relay/feed"
 )
 
 // settlement is one record's next state on its way to Firestore. A newer
 // settlement of the same record replaces one that has not been sent.
 type settlement struct {
-	entry *entry
-	kind  settleKind
-	dead  *deadLetter // settleDead only
-	fence *dlq.Freeze // settleHeld only: the freeze that it insists on, when it is written
+	feed.Settlement // the feeds' part of it
+	entry           *entry
+	kind            settleKind
+	dead            *deadLetter // settleDead only
+	fence           *dlq.Freeze // settleHeld only: the freeze that it insists on, when it is written
 	// at is the moment that the settlement tells of.
 	at time.Time
 	// since is when the span of it begins, if the record is traced.
@@ -91,20 +93,34 @@ func newSettler(lane contracts.Lane, linger time.Duration, st Store, t Tuning, n
 // settle takes a settlement. It never blocks: what is queued is bounded by the
 // records in memory.
 func (s *settler) settle(st *settlement) {
-	e := st.entry
-	l := e.outbox.ledger
-	l.mu.Lock()
-	if e.stage == stageLane && (st.kind == settleDelivered || st.kind == settleDead || st.kind == settleHeld) {
-		e.stage = stageSettling
+	st.Settlement = feed.Settlement{Record: &st.entry.Record, Kind: st.kind.makes(), Owner: st}
+	s.tell(st, feed.Settle{Settlement: &st.Settlement})
+}
+
+// tell hands over what became of a settlement, and queues the one of its record that
+// is to be written now. It reports whether there is one.
+func (s *settler) tell(st *settlement, e feed.Event) (another bool) {
+	for _, a := range st.entry.outbox.ledger.step(e) {
+		if a.Do == feed.Write {
+			another = true
+			s.push(settlementOf(a))
+		}
 	}
-	if e.writing {
-		e.next = st
-		l.mu.Unlock()
-		return
+	return another
+}
+
+func settlementOf(a feed.Action) *settlement { return a.Write.Owner.(*settlement) }
+
+// makes is what a settlement of that kind makes of its record in memory.
+func (k settleKind) makes() feed.Kind {
+	switch k {
+	case settleRetry:
+		return feed.Mark
+	case settleProgress:
+		return feed.Save
+	default:
+		return feed.End
 	}
-	l.writingLocked(e, true)
-	l.mu.Unlock()
-	s.push(st)
 }
 
 func (s *settler) push(st *settlement) {

@@ -12,6 +12,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 	"outboxrelay/relay/lease"
 )
 
@@ -130,8 +131,8 @@ func (r *Relay) retire(ctx context.Context, o *outbox) []Write {
 			waiting = false
 		}
 	}
-	for _, f := range o.feeds {
-		f.memory.giveAll(f)
+	for _, in := range o.intakes {
+		in.memory.giveAll(in)
 	}
 	r.shares.remove(o)
 	r.freezes.part(o)
@@ -165,7 +166,7 @@ func (r *Relay) giveBack(o *outbox) (records int) {
 		for _, t := range p.WithdrawAll(ours) {
 			switch w := t.Work.(type) {
 			case *entry:
-				w.giveBack(r.now())
+				w.giveBack()
 				records++
 			case *replay:
 				w.finish(dlq.Round{}, errElsewhere)
@@ -177,12 +178,8 @@ func (r *Relay) giveBack(o *outbox) (records int) {
 
 // giveBack takes a record that is in no lane out of memory. Which targets have
 // it is written first, so that the next owner does not deliver it to them again.
-func (e *entry) giveBack(now time.Time) {
-	if e.unsaved && e.feed != nil && e.rec.Status != contracts.Retrying && e.feed.leaves(e) {
-		e.saved(contracts.Pending)
-		e.outbox.settle(e, &settlement{entry: e, kind: settleProgress, at: now, size: 256})
-		return
-	}
-	e.trail.end(outcomeLeft)
-	e.outbox.ledger.remove(e, time.Time{})
+func (e *entry) giveBack() {
+	unsaved := e.unsaved && e.Origin != feed.Stray && e.rec.Status != contracts.Retrying
+	a := e.outbox.ledger.becomes(feed.GivenBack{Record: &e.Record, Unsaved: unsaved})
+	e.outbox.left(e, a)
 }

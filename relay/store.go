@@ -6,6 +6,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/relay/feed"
 )
 
 // Store is what the relay needs of Firestore. Package relay/firestore
@@ -138,26 +139,14 @@ const (
 )
 
 // Position is a place in a lane's order: createdAt, then document ID.
-type Position struct {
-	At time.Time
-	ID string // empty: before every document of that time
+type Position = feed.Position
+
+func (d Doc) position() Position { return d.sight().Position() }
+
+// sight is what the feeds go by.
+func (d Doc) sight() feed.Sight {
+	return feed.Sight{ID: d.ID, CreatedAt: d.CreatedAt, CreateTime: d.CreateTime, UpdateTime: d.UpdateTime, ReadTime: d.ReadTime}
 }
 
-// Zero reports whether p is the start, before every document.
-func (p Position) Zero() bool { return p.At.IsZero() && p.ID == "" }
-
-func (p Position) before(q Position) bool {
-	if !p.At.Equal(q.At) {
-		return p.At.Before(q.At)
-	}
-	return p.ID < q.ID
-}
-
-// covers reports whether a reader that is at p is past q. Commits are read whole,
-// so it is past all documents of p's time: also those that its query did not
-// show.
-func (p Position) covers(q Position) bool {
-	return q.At.Before(p.At) || q.At.Equal(p.At) && p.ID != ""
-}
-
-func (d Doc) position() Position { return Position{At: d.CreatedAt, ID: d.ID} }
+// fresh reports whether a record may still appear before d.
+func fresh(d Doc) bool { return d.sight().Fresh() }

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
 )
 
 // sweeper looks, slowly, for what no listener can see: records without a lane,
@@ -15,11 +16,11 @@ import (
 // documents are read only where the counts disagree.
 type sweeper struct {
 	outbox   *outbox
-	oldest   map[*feed]Position  // where the search for missed records goes on
-	searches map[searched]string // document ID where a search goes on; none: nothing is searched
-	rest     int64               // sweeps until all documents are counted again
-	heldRest int                 // sweeps until held records are counted again
-	due      int64               // records in backoff that nobody waits for, of those that were looked at
+	oldest   map[*intake]Position // where the search for missed records goes on
+	searches map[searched]string  // document ID where a search goes on; none: nothing is searched
+	rest     int64                // sweeps until all documents are counted again
+	heldRest int                  // sweeps until held records are counted again
+	due      int64                // records in backoff that nobody waits for, of those that were looked at
 }
 
 // searched is what is searched, and for what.
@@ -38,7 +39,7 @@ const (
 )
 
 func (o *outbox) sweepLoop(ctx context.Context) error {
-	s := &sweeper{outbox: o, oldest: make(map[*feed]Position), searches: make(map[searched]string)}
+	s := &sweeper{outbox: o, oldest: make(map[*intake]Position), searches: make(map[searched]string)}
 	for sleep(ctx, o.tuning.SweepInterval) {
 		if err := o.guard.do(partSweep, func() error { return s.sweep(ctx) }); err != nil && ctx.Err() == nil {
 			o.metrics.sweepErrors.WithLabelValues(o.spec.Name).Inc()
@@ -64,8 +65,8 @@ func sweepFinds() []string {
 }
 
 func (s *sweeper) sweep(ctx context.Context) error {
-	for _, f := range s.outbox.feeds {
-		if err := s.missed(ctx, f); err != nil {
+	for _, in := range s.outbox.intakes {
+		if err := s.missed(ctx, in); err != nil {
 			return err
 		}
 	}
@@ -105,12 +106,12 @@ func (s *sweeper) oddStatuses(ctx context.Context) error {
 
 // missed looks through the oldest pending records of a lane for such as are
 // old and neither in memory nor behind a gate.
-func (s *sweeper) missed(ctx context.Context, f *feed) error {
+func (s *sweeper) missed(ctx context.Context, in *intake) error {
 	o := s.outbox
-	after := s.oldest[f]
+	after := s.oldest[in]
 	for range sweepPages {
-		scan := o.laneScan(f)
-		scan.After, scan.Limit = after, f.pageLimit(sweepPage)
+		scan := o.laneScan(in)
+		scan.After, scan.Limit = after, in.pageLimit(sweepPage)
 		page, err := o.store.Page(ctx, scan)
 		if err != nil {
 			return err
@@ -119,19 +120,18 @@ func (s *sweeper) missed(ctx context.Context, f *feed) error {
 			if isCanary(d) || d.ReadTime.Sub(d.CreateTime) < o.tuning.SweepAge || d.ReadTime.Sub(d.UpdateTime) < o.tuning.SweepAge {
 				continue
 			}
-			if c, _ := o.ledger.consider(d); c != considerTake || !f.overlooked(o.newEntry(d, f)) {
+			if !o.missed(d, in) {
 				continue
 			}
 			o.metrics.swept.WithLabelValues(o.spec.Name, foundMissed).Inc()
-			o.log.Warn("sweep found a record that its listener missed", zap.String("record", d.ID), zap.String("lane", string(f.lane)))
-			f.rewind(d.position())
+			o.log.Warn("sweep found a record that its listener missed", zap.String("record", d.ID), zap.String("lane", string(in.lane)))
 		}
 		if len(page) < scan.Limit {
-			delete(s.oldest, f)
+			delete(s.oldest, in)
 			return nil
 		}
 		after = page[len(page)-1].position()
-		s.oldest[f] = after
+		s.oldest[in] = after
 	}
 	return nil
 }
@@ -141,8 +141,8 @@ func (s *sweeper) unplaced(ctx context.Context) error {
 	o := s.outbox
 	scan := o.scan(ScanUnordered)
 	parts := []Scan{o.strayScans()[0]}
-	for _, f := range o.feeds {
-		parts = append(parts, o.laneScan(f))
+	for _, in := range o.intakes {
+		parts = append(parts, o.laneScan(in))
 	}
 	counts, beyond, err := o.beyond(ctx, scan, parts...)
 	if err != nil {
@@ -179,7 +179,7 @@ func (o *outbox) beyond(ctx context.Context, whole Scan, parts ...Scan) (counts 
 }
 
 // canaries is the number of canaries that stand among o's pending documents.
-func canaries(o *outbox) int64 { return int64(len(o.feeds) + 1) }
+func canaries(o *outbox) int64 { return int64(len(o.intakes) + 1) }
 
 // retrying looks for records in backoff that are not in memory: they were
 // appended so, or an owner before marked them late. No listener tells of them.
@@ -218,8 +218,8 @@ func (s *sweeper) retrying(ctx context.Context) error {
 func (s *sweeper) unattended(ctx context.Context, page []Doc) (old []*entry) {
 	o := s.outbox
 	for _, d := range page {
-		d, c, _ := o.consider(ctx, d, nil)
-		if c != considerTake {
+		d, j, _ := o.judge(ctx, d, nil)
+		if j != feed.Unknown {
 			continue
 		}
 		if isDue(d) {
@@ -307,33 +307,11 @@ func (s *sweeper) take(ctx context.Context, found string, docs []Doc) {
 	}
 }
 
-// overlooked reports whether e, which is not in memory, is not behind a gate
-// either although the feed has read past it.
-func (f *feed) overlooked(e *entry) bool {
-	f.ledger.mu.Lock()
-	defer f.ledger.mu.Unlock()
-	if !f.live && f.cursor.before(e.position()) {
-		return false // the pages will come to it
-	}
-	if len(e.faults) > 0 {
-		return true
-	}
-	if f.gates[aggregateGate(e.task.Aggregate)] != nil || f.ledger.standings[e.rec.AggregateID].shut() {
+// missed has a record read again that a feed has passed and nobody brings, and
+// reports whether it is one.
+func (o *outbox) missed(d Doc, in *intake) bool {
+	if j, _ := o.ledger.judge(d, nil); j != feed.Unknown {
 		return false
 	}
-	if f.ledger.overtakesLocked(e) {
-		return false
-	}
-	open := false
-	for _, t := range e.missing() {
-		g := f.gates[targetGate(t)]
-		if g == nil {
-			open = true
-		} else if !g.from.before(e.position()) { // it was brought back from there, and is gone all the same
-			g.leave(e)
-			f.probeLocked(g)
-			signal(f.drains)
-		}
-	}
-	return open
+	return o.ledger.becomes(feed.Missed{Record: &o.newEntry(d, in).Record}).Do == feed.Reading
 }

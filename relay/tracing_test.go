@@ -14,6 +14,7 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 const parentSampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -128,10 +129,12 @@ func TestTrailEndsHoweverARecordLeaves(t *testing.T) {
 		leave func(*Relay, *entry)
 		want  string
 	}{
-		"given back":      {func(_ *Relay, e *entry) { e.giveBack(time.Now()) }, outcomeLeft},
+		"given back":      {func(_ *Relay, e *entry) { e.giveBack() }, outcomeLeft},
 		"behind a freeze": {func(_ *Relay, e *entry) { e.outbox.leave(e) }, outcomeLeft},
 		"settled elsewhere": {func(r *Relay, e *entry) {
-			r.settlers[e.lane].abandon(&settlement{entry: e, kind: settleDelivered}, time.Now())
+			st := &settlement{entry: e, kind: settleDelivered}
+			e.outbox.settle(e, st)
+			r.settlers[e.lane].abandon(st, time.Now())
 		}, outcomeElsewhere},
 		"delivered": {func(r *Relay, e *entry) {
 			r.conclude(t.Context(), e, ier.Outcome{Acked: e.route.Targets}, nil)
@@ -143,13 +146,13 @@ func TestTrailEndsHoweverARecordLeaves(t *testing.T) {
 			commitLast(r, e)
 		}, string(settleDead)},
 		"parked": {func(r *Relay, e *entry) {
-			e.feed.park(&entry{feed: e.feed, task: lanes.Task{Aggregate: "another"}, rec: e.rec, route: e.route, doc: Doc{ID: "b"}}, e.route.Targets, nil, false)
-			if got := r.park(e, e.route.Targets, nil, nil); got != drop {
+			shutFunnel(t, e, "NOTIF_ROUTER")
+			if got := r.park(feed.Tried{Record: &e.Record, Blocked: e.route.Targets}); got != drop {
 				t.Fatalf("verdict %+v, want that it leaves", got)
 			}
 		}, outcomeLeft},
 		"parked, with progress": {func(r *Relay, e *entry) {
-			e.feed.park(&entry{feed: e.feed, task: lanes.Task{Aggregate: "another"}, rec: e.rec, route: e.route, doc: Doc{ID: "b"}}, e.route.Targets, nil, false)
+			shutFunnel(t, e, "NOTIF_ROUTER")
 			r.conclude(t.Context(), e, ier.Outcome{Acked: e.route.Targets[:1], Blocked: e.route.Targets[1:]}, nil)
 			commitLast(r, e)
 		}, outcomeLeft},

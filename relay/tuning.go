@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"outboxrelay/relay/feed"
 )
 
 // Tuning holds the relay's own intervals and bounds. The zero value of a field
@@ -109,8 +111,8 @@ func (t Tuning) Validate() error {
 			errs = append(errs, fmt.Errorf("%s is %v, want more than 0", name, d))
 		}
 	}
-	if t.SweepAge <= freshness {
-		errs = append(errs, fmt.Errorf("SweepAge is %v, want more than %v: younger records are left to the listeners", t.SweepAge, freshness))
+	if t.SweepAge <= feed.Freshness {
+		errs = append(errs, fmt.Errorf("SweepAge is %v, want more than %v: younger records are left to the listeners", t.SweepAge, feed.Freshness))
 	}
 	if t.CommitSize < 1 || t.CommitSize > 500 {
 		errs = append(errs, fmt.Errorf("CommitSize is %d, want 1 to 500", t.CommitSize))

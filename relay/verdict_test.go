@@ -12,6 +12,7 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 // noStore is a Store that nobody may call.
@@ -47,14 +48,33 @@ func testEntry(t testing.TB, r *Relay, attempts int) *entry {
 	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
 	route := o.spec.Route("ScheduleAssigned")
 	e := &entry{
-		outbox: o, feed: o.feeds[0], route: route, lane: route.Lane, tier: route.Tier,
+		outbox: o, route: route, lane: route.Lane, tier: route.Tier,
 		doc: Doc{ID: "a", Raw: func() map[string]any { return nil }},
 		rec: &contracts.Record{Outbox: "schedOutbox", ID: "a", Status: contracts.Pending, Attempts: attempts},
 	}
-	if !o.ledger.admitStray(e) {
-		t.Fatal("not admitted")
+	e.describe(o.intakes[0])
+	e.Origin = feed.Searched
+	if actions := o.ledger.step(feed.Found{Record: &e.Record}); len(actions) != 1 || actions[0].Do != feed.Submit {
+		t.Fatalf("not taken: %v", actions)
 	}
+	o.ledger.step(feed.Batch{Feed: o.intakes[0].feed, Reach: feed.Live})
 	return e
+}
+
+// shutFunnel has a record of another aggregate probe for FUNNEL, and for whatever e
+// misses besides if all is said.
+func shutFunnel(t testing.TB, e *entry, targets ...string) {
+	t.Helper()
+	rec := *e.rec
+	rec.ID, rec.AggregateID = "another", "another"
+	probe := &entry{outbox: e.outbox, route: e.route, lane: e.lane, tier: e.tier, doc: Doc{ID: "another"}, rec: &rec}
+	probe.describe(e.outbox.intakes[0])
+	probe.Origin = feed.Searched
+	e.outbox.ledger.step(feed.Found{Record: &probe.Record})
+	tried := feed.Tried{Record: &probe.Record, Then: feed.Parks, Blocked: append(targets, "FUNNEL")}
+	if got := e.outbox.ledger.becomes(tried).Do; got != feed.Probe {
+		t.Fatalf("the other record becomes %d, want it to probe", got)
+	}
 }
 
 func failed(kind contracts.Kind) []ier.TargetFailure {
@@ -156,11 +176,14 @@ func TestLaterRecordsOfARunWaitForTheTargetsOfOlderOnes(t *testing.T) {
 func TestARunWithholdsWhatItsOlderRecordsWaitFor(t *testing.T) {
 	r, _ := newTestRelay(t)
 	older := testEntry(t, r, 0)
-	stray, rec := *older, *older.rec
-	stray.feed, stray.rec, stray.doc.ID, rec.ID = nil, &rec, "b", "b"
-	older.feed.gates[targetGate("FUNNEL")] = newTargetGate("FUNNEL", Position{})
+	rec := *older.rec
+	rec.ID, rec.AggregateVersion = "b", 1
+	stray := &entry{outbox: older.outbox, route: older.route, lane: older.lane, tier: older.tier, doc: Doc{ID: "b"}, rec: &rec}
+	stray.describe(nil)
+	older.outbox.ledger.step(feed.Found{Record: &stray.Record})
+	shutFunnel(t, older)
 	var withheld []string
-	for _, e := range []*entry{older, &stray} {
+	for _, e := range []*entry{older, stray} {
 		job, _, verdict := r.begin(t.Context(), &lanes.Task{Work: e}, &withheld)
 		if job == nil || !cmp.Equal(job.Targets, []string{"NOTIF_ROUTER"}) {
 			t.Errorf("record %s goes out as %+v, %v, want to NOTIF_ROUTER alone", e.doc.ID, job, verdict)
@@ -195,8 +218,8 @@ func TestNothingBeginsWithoutTheLease(t *testing.T) {
 func TestRecordsWaitForAFreezeThatIsOnItsWay(t *testing.T) {
 	r, _ := newTestRelay(t)
 	e := testEntry(t, r, 0)
-	e.rec.AggregateID = "a-1"
-	e.outbox.stand("a-1", standDying)
+	e.AggregateID = "a-1"
+	e.outbox.stand("a-1", feed.Dying)
 	verdicts := r.deliver(t.Context(), []*lanes.Task{{Work: e}})
 	if v := verdicts[0]; v.Action != lanes.Retry || v.On != freezeLabel("a-1") {
 		t.Errorf("got %+v, want it to wait for the freeze", v)

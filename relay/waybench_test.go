@@ -13,6 +13,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 // BenchmarkWay takes one record from its document to the mark, with everything
@@ -65,8 +66,8 @@ func benchWay(b *testing.B, tracer trace.Tracer) {
 		fields[contracts.FieldTraceparent] = parents[random.IntN(len(parents))]
 		d := Doc{ID: rec.ID, CreatedAt: rec.CreatedAt, Fields: func() map[string]any { return maps.Clone(fields) }}
 		e := o.newEntry(d, nil)
-		if len(e.faults) > 0 || !o.ledger.admitStray(e) {
-			b.Fatal("not admitted")
+		if len(e.faults) > 0 || len(o.ledger.step(feed.Found{Record: &e.Record})) != 1 {
+			b.Fatal("not taken")
 		}
 		o.submit(e)
 		run := r.pools[e.lane].Withdraw(e.task.Aggregate, func(*lanes.Task) bool { return true })

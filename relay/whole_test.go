@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/relay/feed"
 )
 
 // pagesOf is a store that holds so many documents in its order.
@@ -22,7 +24,7 @@ func (s *pagesOf) Page(_ context.Context, scan Scan) ([]Doc, error) {
 	if len(s.docs) == 0 {
 		return nil, errors.New("no answer")
 	}
-	i := slices.IndexFunc(s.docs, func(d Doc) bool { return scan.After.before(d.position()) })
+	i := slices.IndexFunc(s.docs, func(d Doc) bool { return scan.After.Before(d.position()) })
 	if i < 0 {
 		return nil, nil
 	}
@@ -85,8 +87,7 @@ func TestWholeBeginsWithTheCursorsMoment(t *testing.T) {
 	first, second, third := docOf(1, 3*time.Second), docOf(2, 3*time.Second), docOf(3, time.Second)
 	r := testReader(t)
 	r.outbox.store, r.outbox.tuning.PageSize, r.window = &pagesOf{docs: []Doc{first, second, third}}, 4, 8
-	_, generation := r.feed.start()
-	r.feed.read(second.position(), generation)
+	r.intake.ledger.step(feed.Batch{Feed: r.intake.feed, UpTo: second.position()})
 	got, _, err := r.whole(t.Context(), []Doc{third}, 3)
 	if err != nil || !slices.ContainsFunc(got, func(d Doc) bool { return d.ID == first.ID }) {
 		t.Errorf("got %d documents and %v, want %s among them", len(got), err, first.ID)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"outboxrelay/relay/feed"
 )
 
 // anchorCheck is how often a reader looks whether its listener stands where it
@@ -15,9 +17,9 @@ const anchorCheck = time.Second
 // feed was rewound, or its window stays full and hides what comes, or the
 // window should start elsewhere.
 func (r *reader) listen(ctx context.Context) error {
-	cursor, generation := r.feed.start()
+	cursor, generation := r.intake.start()
 	atCursor := Position{At: cursor.At}
-	limit := r.feed.windowLimit(r.window)
+	limit := r.intake.windowLimit(r.window)
 	anchor := r.anchor(limit, atCursor, atCursor)
 	scan := r.scan
 	scan.After, scan.Limit = anchor, limit
@@ -57,8 +59,8 @@ func (r *reader) listen(ctx context.Context) error {
 				every = bridgeEvery
 			}
 			bridge.Reset(every)
-		case <-r.feed.rewound:
-			if _, now := r.feed.start(); now != generation {
+		case <-r.intake.rewound:
+			if _, now := r.intake.start(); now != generation {
 				return nil
 			}
 		case <-l.ready:
@@ -86,15 +88,15 @@ func (r *reader) listen(ctx context.Context) error {
 			}
 			b := r.decode(ctx, docs)
 			if len(b.entries) > 0 {
-				r.outbox.flows(r.feed.lane)
+				r.outbox.flows(r.intake.lane)
 			}
-			ok, err := r.take(ctx, b, generation)
-			if err != nil || !ok {
+			reach := feed.Partly
+			if !full {
+				reach = feed.Live
+			}
+			if ok, err := r.take(ctx, b, generation, reach); err != nil || !ok {
 				r.unread(append(docs, carry...))
 				return err
-			}
-			if !full && !r.feed.setLive(generation) {
-				return nil
 			}
 		}
 	}
@@ -111,7 +113,7 @@ func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Do
 	}
 	at := carry[0].CreatedAt
 	for after := (Position{At: at}); ; {
-		if err := r.feed.waitRoom(ctx); err != nil {
+		if err := r.intake.waitRoom(ctx); err != nil {
 			return nil, nil, err
 		}
 		page, full, err := r.page(ctx, after)
@@ -133,9 +135,9 @@ func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Do
 
 func byPosition(a, b Doc) int {
 	switch {
-	case a.position().before(b.position()):
+	case a.position().Before(b.position()):
 		return -1
-	case b.position().before(a.position()):
+	case b.position().Before(a.position()):
 		return 1
 	}
 	return 0
@@ -145,10 +147,10 @@ func byPosition(a, b Doc) int {
 // told of and that were not taken: neither pages nor the next listener would
 // tell of them again.
 func (r *reader) unread(docs []Doc) {
-	cursor, _ := r.feed.start()
+	cursor, _ := r.intake.start()
 	for _, d := range docs {
-		if c, _ := r.outbox.ledger.consider(d); c != considerKnown && !isCanary(d) && !cursor.before(d.position()) {
-			r.feed.rewind(d.position())
+		if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !isCanary(d) && !cursor.Before(d.position()) {
+			r.intake.reread(d.position())
 		}
 	}
 }
@@ -157,7 +159,7 @@ func (r *reader) unread(docs []Doc) {
 // than their lane's memory, and a smaller window would hold fewer.
 func (r *reader) tooMuch(l *listener) bool {
 	n := l.shown()
-	return r.feed.portion.fills(n, r.feed.memory.limit) && r.feed.windowLimit(r.window) < n
+	return ask(r.intake, func(f *feed.Feed) bool { return f.TooMuch(n, r.window) })
 }
 
 // anchor says where the listener's window should start, if it starts at now: at
@@ -171,7 +173,7 @@ func (r *reader) anchor(window int, cursor, now Position) Position {
 	if now.Zero() {
 		most = window * 3 / 4
 	}
-	if r.feed.clog() <= most {
+	if r.intake.clog() <= most {
 		return Position{}
 	}
 	return cursor

@@ -7,6 +7,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/relay/feed"
 )
 
 // writes renders the settlement. A mark of delivery carries no precondition,
@@ -15,7 +16,7 @@ import (
 func (st *settlement) writes() []Write {
 	e := st.entry
 	r := e.rec
-	base := e.outbox.ledger.knownUpdateTime(e)
+	base := look(e.outbox.ledger, func(m *feed.Machine) time.Time { return m.Changed(&e.Record) })
 	st.sent = base
 	w := Write{Collection: r.Outbox, ID: r.ID, Op: OpUpdate, IfUnchangedSince: base}
 	switch st.kind {

@@ -13,6 +13,7 @@ import (
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/deploy/monitoring"
@@ -110,12 +111,12 @@ func TestE2EAlertsFire(t *testing.T) {
 	})
 	before := scrape(t, addr)
 
-	client, err := at.dialPubSub(t.Context())
+	client, err := at.DialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	topic := "projects/" + at.project + "/topics/" + c.catalog.Targets["ORG_SCHEDULE"].Topic
+	topic := "projects/" + at.Project + "/topics/" + c.catalog.Targets["ORG_SCHEDULE"].Topic
 	if err := client.TopicAdminClient.DeleteTopic(t.Context(), &pb.DeleteTopicRequest{Topic: topic}); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestE2EAlertsFire(t *testing.T) {
 	}
 	c.dead(contracts.SecurityBlock, c.aggregate("account"), 1)
 	if got := runProgram(t, map[string]string{"OUTBOX_RELAY_URL": c.url, "OUTBOX_RELAY_TOKEN": "dev-operator"}, "",
-		"lanes", "pause", "BACKGROUND_LANE", "--reason", "a drill"); got.code != exitOK {
+		"lanes", "pause", "BACKGROUND_LANE", "--reason", "a drill"); got.code != shell.ExitOK {
 		t.Fatalf("lanes pause: %+v", got)
 	}
 	above := func(s scraped, text string) bool {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"time"
 
-	"outboxrelay/cmd/outbox-relay/terminal"
+	"outboxrelay/cmd/outbox-relay/appender"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -51,16 +51,9 @@ func (c *appendCmd) Validate() error {
 	return nil
 }
 
-// appendable is a record that is ready to be written.
-type appendable struct {
-	outbox, id string
-	fields     map[string]any
-	size       int // about that of its document, in bytes; 0: small
-}
-
 // Run appends the records.
-func (c *appendCmd) Run(ctx context.Context, p process) error {
-	at, err := c.place(p.env)
+func (c *appendCmd) Run(ctx context.Context, p shell.Process) error {
+	at, err := c.place(p.Env)
 	if err != nil {
 		return err
 	}
@@ -69,7 +62,7 @@ func (c *appendCmd) Run(ctx context.Context, p process) error {
 		return err
 	}
 	if c.Outbox != "" && catalog.Outbox(c.Outbox) == nil {
-		return usageError("--outbox %s: the catalog does not declare it", c.Outbox)
+		return shell.Usagef("--outbox %s: the catalog does not declare it", c.Outbox)
 	}
 	records, refused, err := c.records(catalog, p)
 	if err != nil {
@@ -77,17 +70,17 @@ func (c *appendCmd) Run(ctx context.Context, p process) error {
 	}
 	var verdict error
 	if refused > 0 {
-		verdict = &exitError{exitRefused, fmt.Errorf("%d of %d records are bad", refused, refused+len(records))}
+		verdict = shell.Exit(shell.ExitRefused, fmt.Errorf("%d of %d records are bad", refused, refused+len(records)))
 		if !c.SkipBad {
-			return &exitError{exitRefused, fmt.Errorf("%w; nothing was written (--skip-bad writes the others)", verdict)}
+			return shell.Exit(shell.ExitRefused, fmt.Errorf("%w; nothing was written (--skip-bad writes the others)", verdict))
 		}
 	}
-	client, err := at.dialFirestore(ctx)
+	client, err := at.DialFirestore(ctx)
 	if err != nil {
 		return err
 	}
-	written, repeated, err := writeRecords(ctx, client, records)
-	fmt.Fprintf(p.stdout, "appended %d records, %d were there already\n", written, repeated)
+	written, repeated, err := appender.Write(ctx, client, records)
+	fmt.Fprintf(p.Stdout, "appended %d records, %d were there already\n", written, repeated)
 	if err != nil {
 		err = fmt.Errorf("append records: %d of %d are in: %w", written+repeated, len(records), err)
 	}
@@ -96,41 +89,36 @@ func (c *appendCmd) Run(ctx context.Context, p process) error {
 
 // records makes the samples or reads the lines. It tells the bad ones on
 // stderr and returns how many they were.
-func (c *appendCmd) records(catalog *contracts.Catalog, p process) (good []appendable, refused int, err error) {
+func (c *appendCmd) records(catalog *contracts.Catalog, p shell.Process) (good []appender.Record, refused int, err error) {
 	if c.Samples > 0 {
 		return c.samples(catalog), 0, nil
 	}
-	in, name := p.stdin, "standard input"
+	in, name := p.Stdin, "standard input"
 	if c.File != "-" {
 		file, err := os.Open(c.File)
 		if err != nil {
-			return nil, 0, usageError("read records: %w", err)
+			return nil, 0, shell.Usagef("read records: %w", err)
 		}
 		defer file.Close()
 		in, name = file, c.File
 	}
-	return readLines(in, name, c.Outbox, catalog, p.stderr)
+	return appender.ReadLines(in, name, c.Outbox, catalog, p.Stderr)
 }
 
 // samples makes valid records, the aggregates in turn. Without a seed the
 // aggregates are new ones, as their versions start at 1.
-func (c *appendCmd) samples(catalog *contracts.Catalog) []appendable {
+func (c *appendCmd) samples(catalog *contracts.Catalog) []appender.Record {
 	seed := c.Seed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	outbox, now := catalog.Outbox(c.Outbox), time.Now()
-	out := make([]appendable, c.Samples)
+	out := make([]appender.Record, c.Samples)
 	for i := range out {
 		aggregate := fmt.Sprintf("%s-%016x-%d", outbox.Name, seed, i%c.Aggregates)
 		rec := catalog.Sample(r, outbox, aggregate, int64(1+i/c.Aggregates), now)
-		out[i] = appendable{outbox: outbox.Name, id: rec.ID, fields: rec.ProducerFields()}
+		out[i] = appender.Record{Outbox: outbox.Name, ID: rec.ID, Fields: rec.ProducerFields()}
 	}
 	return out
-}
-
-// refuse tells one bad record.
-func refuse(w io.Writer, name string, line int, why error) {
-	fmt.Fprintf(w, "%s:%d: %s\n", terminal.Line(name), line, terminal.Lines(why.Error()))
 }

@@ -13,8 +13,13 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
+
+// lineTrace is the trace of the lines below.
+const lineTrace = "0af7651916cd43dd8448eb211c80319c"
 
 // line is a sound record of accOutbox as JSON, changed as a test likes.
 func line(t *testing.T, n int, change func(map[string]any)) string {
@@ -22,7 +27,7 @@ func line(t *testing.T, n int, change func(map[string]any)) string {
 	eventID := fmt.Sprintf("0b0e5f3a-6d4c-4c5e-9f7b-%012d", n)
 	fields := map[string]any{
 		"eventId": eventID, "eventType": "WalletCredited", "aggregateId": "acc-1", "aggregateVersion": n,
-		"idempotencyKey": contracts.IdempotencyKey(eventID, "acc-1", int64(n)), "traceId": traceID,
+		"idempotencyKey": contracts.IdempotencyKey(eventID, "acc-1", int64(n)), "traceId": lineTrace,
 		"lane": "CRITICAL_LANE", "dlqTier": "REVIEW_REQUIRED", "occurredAt": "2026-01-02T03:04:05Z",
 		"payload": map[string]any{"amount": 5},
 	}
@@ -52,7 +57,7 @@ func documents(t *testing.T, client *firestore.Client, outbox string) map[string
 
 func TestAppendSamples(t *testing.T) {
 	cloud := startCloud(t)
-	client, catalog := cloud.at.mustDialFirestore(t), testCatalog(t)
+	client, catalog := mustDialFirestore(t, cloud.at), testCatalog(t)
 	got := runProgram(t, cloud.env, "", "append", "--outbox", "schedOutbox", "--samples", "250", "--aggregates", "7")
 	want := result{stdout: "appended 250 records, 0 were there already\n"}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
@@ -103,10 +108,10 @@ func TestAppendLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := startCloud(t)
-			client := cloud.at.mustDialFirestore(t)
+			client := mustDialFirestore(t, cloud.at)
 			before := time.Now().Add(-time.Minute)
 			got := runProgram(t, cloud.env, tc.stdin, "append", "--outbox", "accOutbox", tc.arg)
-			if got.code != exitOK || got.stdout != "appended 2 records, 0 were there already\n" {
+			if got.code != shell.ExitOK || got.stdout != "appended 2 records, 0 were there already\n" {
 				t.Fatalf("append: %+v", got)
 			}
 			if got := len(documents(t, client, "wsOutbox")); got != 1 {
@@ -119,7 +124,7 @@ func TestAppendLines(t *testing.T) {
 				delete(fields, "createdAt")
 				want := map[string]any{
 					"eventId": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001", "eventType": "WalletCredited", "aggregateId": "acc-1",
-					"aggregateVersion": int64(1), "idempotencyKey": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001:acc-1:1", "traceId": traceID,
+					"aggregateVersion": int64(1), "idempotencyKey": "0b0e5f3a-6d4c-4c5e-9f7b-000000000001:acc-1:1", "traceId": lineTrace,
 					"lane": "CRITICAL_LANE", "dlqTier": "REVIEW_REQUIRED", "occurredAt": time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 					"payload": map[string]any{"amount": int64(5)}, "status": "pending",
 				}
@@ -134,7 +139,7 @@ func TestAppendLines(t *testing.T) {
 // More than Firestore takes in one commit goes in several.
 func TestAppendLargeRecords(t *testing.T) {
 	cloud := startCloud(t)
-	client := cloud.at.mustDialFirestore(t)
+	client := mustDialFirestore(t, cloud.at)
 	const records = 16
 	var lines strings.Builder
 	for i := range records {
@@ -144,7 +149,7 @@ func TestAppendLargeRecords(t *testing.T) {
 		}) + "\n")
 	}
 	got := runProgram(t, cloud.env, lines.String(), "append", "-")
-	if want := fmt.Sprintf("appended %d records, 0 were there already\n", records); got.code != exitOK || got.stdout != want {
+	if want := fmt.Sprintf("appended %d records, 0 were there already\n", records); got.code != shell.ExitOK || got.stdout != want {
 		t.Fatalf("append: %+v", got)
 	}
 	if got := len(documents(t, client, "wsOutbox")); got != records {
@@ -184,10 +189,10 @@ func TestAppendRefusesBadLines(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cloud := startCloud(t)
-			client := cloud.at.mustDialFirestore(t)
+			client := mustDialFirestore(t, cloud.at)
 			got := runProgram(t, cloud.env, lines, append([]string{"append", "--outbox", "accOutbox", "-"}, tc.flags...)...)
-			if got.code != exitRefused || got.stdout != tc.wantStdout {
-				t.Errorf("exit code %d, stdout %q; want %d, %q", got.code, got.stdout, exitRefused, tc.wantStdout)
+			if got.code != shell.ExitRefused || got.stdout != tc.wantStdout {
+				t.Errorf("exit code %d, stdout %q; want %d, %q", got.code, got.stdout, shell.ExitRefused, tc.wantStdout)
 			}
 			for _, want := range append(wantStderr, tc.wantStderr) {
 				if !strings.Contains(got.stderr, want) {
@@ -219,7 +224,7 @@ func shardedFile(t *testing.T) string {
 
 func TestAppendToShards(t *testing.T) {
 	cloud, catalog := startCloud(t), shardedFile(t)
-	client := cloud.at.mustDialFirestore(t)
+	client := mustDialFirestore(t, cloud.at)
 	got := runProgram(t, cloud.env, "", "append", "--catalog", catalog, "--outbox", "accOutbox", "--samples", "40", "--aggregates", "20")
 	if got.stdout != "appended 40 records, 0 were there already\n" {
 		t.Fatalf("append: %+v", got)
@@ -237,7 +242,7 @@ func TestAppendToShards(t *testing.T) {
 		line(t, 4, func(f map[string]any) { f["shard"] = "1" }),
 	}, "\n")
 	got = runProgram(t, cloud.env, lines, "append", "--catalog", catalog, "--outbox", "accOutbox", "--skip-bad", "-")
-	if got.code != exitRefused || got.stdout != "appended 1 records, 0 were there already\n" {
+	if got.code != shell.ExitRefused || got.stdout != "appended 1 records, 0 were there already\n" {
 		t.Errorf("append: %+v", got)
 	}
 	for _, want := range []string{
@@ -253,7 +258,7 @@ func TestAppendToShards(t *testing.T) {
 func TestAppendNeedsAnOutbox(t *testing.T) {
 	cloud := startCloud(t)
 	got := runProgram(t, cloud.env, line(t, 1, sound), "append", "-")
-	if got.code != exitRefused || !strings.Contains(got.stderr, "outbox is missing") {
+	if got.code != shell.ExitRefused || !strings.Contains(got.stderr, "outbox is missing") {
 		t.Errorf("append: %+v", got)
 	}
 }
@@ -262,8 +267,8 @@ func TestAppendNeedsAnOutbox(t *testing.T) {
 func TestAppendNeedsNoPubSub(t *testing.T) {
 	cloud := startCloud(t)
 	env := maps.Clone(cloud.env)
-	env[envPubSubHost] = "127.0.0.1:1"
-	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "1"); got.code != exitOK {
+	env[gcp.EnvPubSub] = "127.0.0.1:1"
+	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "1"); got.code != shell.ExitOK {
 		t.Errorf("append: %+v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/dlq/admin/auth"
 )
 
@@ -24,7 +25,7 @@ func (f authFlags) authenticator(host string, port int, log *zap.Logger) (auth.A
 		ListenAddr: net.JoinHostPort(host, strconv.Itoa(port)), Log: log.Named("auth"),
 	})
 	if err != nil {
-		return nil, usageError("%w (AUTH_MODE, AUTH_AUDIENCE, ROLES_FILE, HOST)", err)
+		return nil, shell.Usagef("%w (AUTH_MODE, AUTH_AUDIENCE, ROLES_FILE, HOST)", err)
 	}
 	return a, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
 )
@@ -19,7 +20,7 @@ func (f catalogFlags) load() (*contracts.Catalog, error) { return loadCatalog(f.
 func loadCatalog(file string) (*contracts.Catalog, error) {
 	catalog, err := contracts.LoadCatalog(file)
 	if err != nil {
-		return nil, &exitError{exitUsage, fmt.Errorf("load catalog: %w", err)}
+		return nil, shell.Exit(shell.ExitUsage, fmt.Errorf("load catalog: %w", err))
 	}
 	return catalog, nil
 }
@@ -40,7 +41,7 @@ type catalogValidateCmd struct {
 	catalogFlags
 }
 
-func (c *catalogValidateCmd) Run(_ context.Context, p process) error {
+func (c *catalogValidateCmd) Run(_ context.Context, p shell.Process) error {
 	file := c.Catalog
 	if c.File != "" {
 		file = c.File
@@ -50,23 +51,23 @@ func (c *catalogValidateCmd) Run(_ context.Context, p process) error {
 		return err
 	}
 	for _, warning := range catalog.Warnings {
-		fmt.Fprintln(p.stderr, "warning:", terminal.Lines(warning))
+		fmt.Fprintln(p.Stderr, "warning:", terminal.Lines(warning))
 	}
 	events := 0
 	for _, outbox := range catalog.Outboxes {
 		events += len(outbox.Events)
 	}
-	_, err = fmt.Fprintf(p.stdout, "valid: %d outboxes, %d events, %d targets, %d topics, %d warnings\n",
+	_, err = fmt.Fprintf(p.Stdout, "valid: %d outboxes, %d events, %d targets, %d topics, %d warnings\n",
 		len(catalog.Outboxes), events, len(catalog.Targets), len(catalog.Topics()), len(catalog.Warnings))
 	return err
 }
 
 type catalogPrintCmd struct{ catalogFlags }
 
-func (c *catalogPrintCmd) Run(_ context.Context, p process) error {
+func (c *catalogPrintCmd) Run(_ context.Context, p shell.Process) error {
 	catalog, err := c.load()
 	if err != nil {
 		return err
 	}
-	return catalog.Print(p.stdout)
+	return catalog.Print(p.Stdout)
 }

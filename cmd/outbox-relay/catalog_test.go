@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 func TestCatalogValidate(t *testing.T) {
-	if got := runProgram(t, nil, "", "catalog", "validate"); got.code != exitOK || !strings.Contains(got.stdout, "valid: 6 outboxes") {
+	if got := runProgram(t, nil, "", "catalog", "validate"); got.code != shell.ExitOK || !strings.Contains(got.stdout, "valid: 6 outboxes") {
 		t.Errorf("default catalog: %+v", got)
 	}
 	file := filepath.Join(t.TempDir(), "bad.yaml")
@@ -25,8 +27,8 @@ func TestCatalogValidate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runProgram(t, nil, "", args...)
-			if got.code != exitUsage || !strings.Contains(got.stderr, "bad.yaml:3") {
-				t.Errorf("bad catalog: %+v; want exit code %d and the line", got, exitUsage)
+			if got.code != shell.ExitUsage || !strings.Contains(got.stderr, "bad.yaml:3") {
+				t.Errorf("bad catalog: %+v; want exit code %d and the line", got, shell.ExitUsage)
 			}
 		})
 	}
@@ -34,7 +36,7 @@ func TestCatalogValidate(t *testing.T) {
 
 func TestCatalogPrintIsReadBack(t *testing.T) {
 	printed := runProgram(t, nil, "", "catalog", "print")
-	if printed.code != exitOK {
+	if printed.code != shell.ExitOK {
 		t.Fatalf("print: %+v", printed)
 	}
 	if got := strings.Count(printed.stdout, "topic: ier-funnel-standard"); got != 1 {
@@ -84,7 +86,7 @@ func TestCatalogTopicsWithSubscriptions(t *testing.T) {
 		Subscription map[string]any
 	}
 	var topics []topic
-	if err := json.Unmarshal([]byte(printed.stdout), &topics); err != nil || printed.code != exitOK {
+	if err := json.Unmarshal([]byte(printed.stdout), &topics); err != nil || printed.code != shell.ExitOK {
 		t.Fatalf("%v: %+v", err, printed)
 	}
 	n := slices.IndexFunc(topics, func(t topic) bool { return t.Name == "ier-claims-handler" })
@@ -103,11 +105,11 @@ func TestCatalogTopicsWithSubscriptions(t *testing.T) {
 		t.Errorf("subscription (-want +got):\n%s", diff)
 	}
 	commands := runProgram(t, nil, "", "catalog", "topics", "--gcloud")
-	if commands.code != exitOK || !strings.Contains(commands.stdout, "gcloud pubsub topics create ier-funnel-standard\n") {
+	if commands.code != shell.ExitOK || !strings.Contains(commands.stdout, "gcloud pubsub topics create ier-funnel-standard\n") {
 		t.Errorf("commands: %+v", commands)
 	}
-	if both := runProgram(t, nil, "", "catalog", "topics", "--gcloud", "--json"); both.code != exitUsage {
-		t.Errorf("both forms: %+v, want exit code %d", both, exitUsage)
+	if both := runProgram(t, nil, "", "catalog", "topics", "--gcloud", "--json"); both.code != shell.ExitUsage {
+		t.Errorf("both forms: %+v, want exit code %d", both, shell.ExitUsage)
 	}
 }
 

@@ -27,7 +27,7 @@ const signalTimeout = 2 * time.Second
 // is out: its records wait.
 func (s *service) openClaims(ctx context.Context, clients *ierpubsub.Clients, metrics *ierpubsub.Metrics, cfg serviceConfig) (ier.Target, error) {
 	log := s.log.Named("claims")
-	docs, err := cfg.place.dialFirestore(ctx)
+	docs, err := cfg.place.DialFirestore(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *service) openClaims(ctx context.Context, clients *ierpubsub.Clients, me
 		return nil, err
 	}
 	s.cleanUp("token refresh signals", signals.Close)
-	accounts, err := claimsfirebase.Open(ctx, cfg.place.project, claimsfirebase.WithEmulator(cfg.place.auth))
+	accounts, err := claimsfirebase.Open(ctx, cfg.place.Project, claimsfirebase.WithEmulator(cfg.place.Auth))
 	if err != nil {
 		return nil, err
 	}

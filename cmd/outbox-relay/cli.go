@@ -7,11 +7,14 @@ import (
 	"reflect"
 
 	"github.com/alecthomas/kong"
+
+	"outboxrelay/cmd/outbox-relay/operator"
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // command is one subcommand, its flags parsed and checked.
 type command interface {
-	Run(ctx context.Context, p process) error
+	Run(ctx context.Context, p shell.Process) error
 }
 
 // cli is the command line. The environment variable of a flag stands in its
@@ -19,17 +22,17 @@ type command interface {
 type cli struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
-	Local   localCmd   `cmd:"" help:"Run everything on this machine: embedded Firestore, Pub/Sub and Auth, sample producers, consumers and apps, the relay."`
-	Serve   serveCmd   `cmd:"" help:"Run the service."`
-	Cloud   cloudCmd   `cmd:"" help:"Run only the embedded Firestore, Pub/Sub and Auth, as a process of their own."`
-	Doctor  doctorCmd  `cmd:"" help:"Look at what a deployment needs, before it and after, and say what mends it."`
-	Cost    costCmd    `cmd:"" help:"Say what a rate of records costs on Google Cloud, and what it needs."`
-	Catalog catalogCmd `cmd:"" help:"Check the catalog, or print what it asks of a deployment."`
-	Append  appendCmd  `cmd:"" help:"Append sample or given records to an outbox."`
-	DLQ     dlqCmd     `cmd:"" name:"dlq" help:"Look at dead letters and decide about them, over the admin API of a service."`
-	Restore restoreCmd `cmd:"" help:"Settle what came back into Firestore with an export, so that nothing of it is delivered again."`
-	Lanes   lanesCmd   `cmd:"" help:"Look at the lanes, pause and resume them, over the admin API of a service."`
-	Build   versionCmd `cmd:"" name:"version" help:"Print the version: what this binary was built from."`
+	Local   localCmd       `cmd:"" help:"Run everything on this machine: embedded Firestore, Pub/Sub and Auth, sample producers, consumers and apps, the relay."`
+	Serve   serveCmd       `cmd:"" help:"Run the service."`
+	Cloud   cloudCmd       `cmd:"" help:"Run only the embedded Firestore, Pub/Sub and Auth, as a process of their own."`
+	Doctor  doctorCmd      `cmd:"" help:"Look at what a deployment needs, before it and after, and say what mends it."`
+	Cost    costCmd        `cmd:"" help:"Say what a rate of records costs on Google Cloud, and what it needs."`
+	Catalog catalogCmd     `cmd:"" help:"Check the catalog, or print what it asks of a deployment."`
+	Append  appendCmd      `cmd:"" help:"Append sample or given records to an outbox."`
+	DLQ     operator.DLQ   `cmd:"" name:"dlq" help:"Look at dead letters and decide about them, over the admin API of a service."`
+	Restore restoreCmd     `cmd:"" help:"Settle what came back into Firestore with an export, so that nothing of it is delivered again."`
+	Lanes   operator.Lanes `cmd:"" help:"Look at the lanes, pause and resume them, over the admin API of a service."`
+	Build   versionCmd     `cmd:"" name:"version" help:"Print the version: what this binary was built from."`
 }
 
 const about = `Watches Firestore outboxes and delivers their records, by lane, to their targets: on Pub/Sub, and the handler that sets Firebase custom claims.
@@ -40,7 +43,7 @@ Exit codes: 0 done; 1 failed; 2 flags, environment or catalog are wrong;
 
 // parse reads the command line into a command that is ready to run. Both
 // results are nil after --help or --version, which have been answered then.
-func parse(args []string, env lookup, stdout, stderr io.Writer) (command, error) {
+func parse(args []string, env shell.Lookup, stdout, stderr io.Writer) (command, error) {
 	var flags cli
 	parser, err := kong.New(&flags,
 		kong.Name("outbox-relay"),
@@ -62,13 +65,13 @@ func parse(args []string, env lookup, stdout, stderr io.Writer) (command, error)
 	parsed, err := parseOrAnswer(parser, args)
 	switch {
 	case err != nil:
-		return nil, &exitError{exitUsage, fmt.Errorf("%w (see outbox-relay --help)", err)}
+		return nil, shell.Exit(shell.ExitUsage, fmt.Errorf("%w (see outbox-relay --help)", err))
 	case parsed == nil:
 		return nil, nil
 	}
 	cmd, ok := reflect.TypeAssert[command](parsed.Selected().Target.Addr())
 	if !ok {
-		return nil, usageError("%q is not a command by itself (see --help)", parsed.Command())
+		return nil, shell.Usagef("%q is not a command by itself (see --help)", parsed.Command())
 	}
 	return cmd, nil
 }
@@ -101,10 +104,10 @@ func detachEnvironment(k *kong.Kong) error {
 
 // environment resolves flags from their variables. An empty one counts as not
 // set.
-func environment(env lookup) kong.Resolver {
+func environment(env shell.Lookup) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		for _, name := range flag.Envs {
-			if value := env.get(name); value != "" {
+			if value := env.Get(name); value != "" {
 				return value, nil
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/relay"
 	"outboxrelay/relay/lease"
 )
@@ -50,7 +51,7 @@ func TestParseServe(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			got, err := parse(append([]string{"serve"}, tc.args...), fromMap(tc.env), &stdout, &stderr)
+			got, err := parse(append([]string{"serve"}, tc.args...), shell.LookupIn(tc.env), &stdout, &stderr)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +63,7 @@ func TestParseServe(t *testing.T) {
 }
 
 func TestTuningDefaultsAreTheRelays(t *testing.T) {
-	got, err := parse([]string{"serve"}, fromMap(nil), nil, nil)
+	got, err := parse([]string{"serve"}, shell.LookupIn(nil), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestTuningDefaultsAreTheRelays(t *testing.T) {
 
 func TestParseIgnoresTheRealEnvironment(t *testing.T) {
 	t.Setenv("PORT", "1")
-	got, err := parse([]string{"serve"}, fromMap(nil), nil, nil)
+	got, err := parse([]string{"serve"}, shell.LookupIn(nil), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +117,8 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := runProgram(t, tc.env, "", tc.args...)
-			if got.code != exitUsage || !strings.Contains(got.stderr, tc.want) {
-				t.Errorf("exit code %d, stderr %q; want %d and %q", got.code, got.stderr, exitUsage, tc.want)
+			if got.code != shell.ExitUsage || !strings.Contains(got.stderr, tc.want) {
+				t.Errorf("exit code %d, stderr %q; want %d and %q", got.code, got.stderr, shell.ExitUsage, tc.want)
 			}
 		})
 	}
@@ -135,7 +136,7 @@ func TestHelpAndVersion(t *testing.T) {
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
 			got := runProgram(t, nil, "", tc.args...)
-			if got.code != exitOK {
+			if got.code != shell.ExitOK {
 				t.Errorf("exit code %d, stderr %q", got.code, got.stderr)
 			}
 			for _, want := range tc.want {

@@ -11,6 +11,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local"
@@ -64,8 +66,8 @@ func checkLoopback(flag, addr string) error {
 }
 
 // Run serves until ctx ends.
-func (c *cloudCmd) Run(ctx context.Context, p process) (err error) {
-	log, err := newLogger(p.stderr, c.logFlags, c.Project)
+func (c *cloudCmd) Run(ctx context.Context, p shell.Process) (err error) {
+	log, err := c.logger(p.Stderr, c.Project)
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (c *cloudCmd) Run(ctx context.Context, p process) (err error) {
 	}
 	defer func() { err = errors.Join(err, cloud.Close()) }()
 	for _, line := range cloud.Env() {
-		fmt.Fprintln(p.stdout, line)
+		fmt.Fprintln(p.Stdout, line)
 	}
 	if c.Admin == "" {
 		<-ctx.Done()
@@ -108,11 +110,11 @@ func (c *cloudCmd) indexes(catalog *contracts.Catalog) (indexes.File, error) {
 	}
 	text, err := os.ReadFile(c.Indexes)
 	if err != nil {
-		return indexes.File{}, &exitError{exitUsage, fmt.Errorf("read --indexes: %w", err)}
+		return indexes.File{}, shell.Exit(shell.ExitUsage, fmt.Errorf("read --indexes: %w", err))
 	}
 	f, err := indexes.Parse(text)
 	if err != nil {
-		return indexes.File{}, &exitError{exitUsage, fmt.Errorf("read --indexes %s: %w", c.Indexes, err)}
+		return indexes.File{}, shell.Exit(shell.ExitUsage, fmt.Errorf("read --indexes %s: %w", c.Indexes, err))
 	}
 	return f, nil
 }
@@ -120,15 +122,15 @@ func (c *cloudCmd) indexes(catalog *contracts.Catalog) (indexes.File, error) {
 // adminStop is how long the admin server's last answers may take.
 const adminStop = time.Second
 
-func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p process, log *zap.Logger) error {
-	lis, err := listen(c.Admin, "choose another with --admin")
+func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p shell.Process, log *zap.Logger) error {
+	lis, err := web.Listen(c.Admin, "choose another with --admin")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(p.stdout, "ADMIN="+lis.Addr().String())
-	srv := newHTTPServer(handler, log)
+	fmt.Fprintln(p.Stdout, "ADMIN="+lis.Addr().String())
+	srv := web.NewServer(handler, log)
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(srv, lis) }() // ends with Shutdown
+	go func() { served <- web.Serve(srv, lis) }() // ends with Shutdown
 	select {
 	case err := <-served:
 		return err
@@ -136,5 +138,5 @@ func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p proce
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStop)
 	defer cancel()
-	return errors.Join(shutHTTP(closing, srv), <-served)
+	return errors.Join(web.Shut(closing, srv), <-served)
 }

@@ -13,6 +13,8 @@ import (
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/google/uuid"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
@@ -34,7 +36,7 @@ const (
 type embedded struct {
 	*local.Cloud
 	env map[string]string
-	at  place
+	at  gcp.Place
 }
 
 func startCloud(t *testing.T) *embedded {
@@ -53,9 +55,9 @@ func startCloud(t *testing.T) *embedded {
 	return &embedded{
 		Cloud: cloud,
 		env: map[string]string{
-			"GOOGLE_CLOUD_PROJECT": testProject, envFirestoreHost: cloud.FirestoreAddr, envPubSubHost: cloud.PubSubAddr, envLeaseTerm: standTerm.String(),
+			"GOOGLE_CLOUD_PROJECT": testProject, gcp.EnvFirestore: cloud.FirestoreAddr, gcp.EnvPubSub: cloud.PubSubAddr, envLeaseTerm: standTerm.String(),
 		},
-		at: place{project: testProject, database: firestore.DefaultDatabaseID, firestore: cloud.FirestoreAddr, pubsub: cloud.PubSubAddr},
+		at: gcp.Place{Project: testProject, Database: firestore.DefaultDatabaseID, Firestore: cloud.FirestoreAddr, PubSub: cloud.PubSubAddr},
 	}
 }
 
@@ -68,17 +70,17 @@ const (
 
 // anyCloud is a place with nothing in it: a project of its own on Google's
 // emulators where those are given, else an embedded cloud.
-func anyCloud(t *testing.T) (place, map[string]string) {
+func anyCloud(t *testing.T) (gcp.Place, map[string]string) {
 	t.Helper()
-	at := place{
-		project: "p-" + uuid.NewString()[:8], database: firestore.DefaultDatabaseID,
-		firestore: os.Getenv(googleFirestore), pubsub: os.Getenv(googlePubSub),
+	at := gcp.Place{
+		Project: "p-" + uuid.NewString()[:8], Database: firestore.DefaultDatabaseID,
+		Firestore: os.Getenv(googleFirestore), PubSub: os.Getenv(googlePubSub),
 	}
-	if at.firestore == "" || at.pubsub == "" {
+	if at.Firestore == "" || at.PubSub == "" {
 		cloud := startCloud(t)
 		return cloud.at, cloud.env
 	}
-	return at, map[string]string{"GOOGLE_CLOUD_PROJECT": at.project, envFirestoreHost: at.firestore, envPubSubHost: at.pubsub, envLeaseTerm: standTerm.String()}
+	return at, map[string]string{"GOOGLE_CLOUD_PROJECT": at.Project, gcp.EnvFirestore: at.Firestore, gcp.EnvPubSub: at.PubSub, envLeaseTerm: standTerm.String()}
 }
 
 // testCatalog is the default catalog, with a topic for claims.
@@ -95,9 +97,9 @@ func testCatalog(t *testing.T) *contracts.Catalog {
 	return catalog
 }
 
-func (p place) mustDialFirestore(t *testing.T) *firestore.Client {
+func mustDialFirestore(t *testing.T, p gcp.Place) *firestore.Client {
 	t.Helper()
-	client, err := p.dialFirestore(t.Context())
+	client, err := p.DialFirestore(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,24 +118,24 @@ func TestCloudAsAProcess(t *testing.T) {
 		"--data-dir", dir, "--project", testProject, "--stand-in", "CLAIMS_HANDLER=ier-claims-handler",
 	}
 	var users string // HOST:PORT of Auth
-	started := func() (*child, place, string) {
+	started := func() (*child, gcp.Place, string) {
 		c := startChild(t, nil, args...)
 		users = c.stdout.find(t, `(?m)^FIREBASE_AUTH_EMULATOR_HOST=(\S+)$`)
-		return c, place{
-			project: testProject, database: firestore.DefaultDatabaseID,
-			firestore: c.stdout.find(t, `(?m)^FIRESTORE_EMULATOR_HOST=(\S+)$`),
-			pubsub:    c.stdout.find(t, `(?m)^PUBSUB_EMULATOR_HOST=(\S+)$`),
+		return c, gcp.Place{
+			Project: testProject, Database: firestore.DefaultDatabaseID,
+			Firestore: c.stdout.find(t, `(?m)^FIRESTORE_EMULATOR_HOST=(\S+)$`),
+			PubSub:    c.stdout.find(t, `(?m)^PUBSUB_EMULATOR_HOST=(\S+)$`),
 		}, c.stdout.find(t, `(?m)^ADMIN=(\S+)$`)
 	}
 
 	c, at, admin := started()
-	if _, err := at.mustDialFirestore(t).Doc("accOutbox/a").Set(t.Context(), map[string]any{"n": 1}); err != nil {
+	if _, err := mustDialFirestore(t, at).Doc("accOutbox/a").Set(t.Context(), map[string]any{"n": 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := askAuth(t, users, "accounts", `{"localId":"alice"}`); !strings.Contains(got, "alice") {
 		t.Errorf("create a user: %s", got)
 	}
-	topics, err := at.dialPubSub(t.Context())
+	topics, err := at.DialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +157,12 @@ func TestCloudAsAProcess(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	c.signal(t, syscall.SIGTERM)
-	if code := c.wait(t); code != exitOK {
+	if code := c.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGTERM, want 0; stderr: %s", code, c.stderr)
 	}
 
 	c, at, _ = started()
-	if _, err := at.mustDialFirestore(t).Doc("accOutbox/a").Get(t.Context()); err != nil {
+	if _, err := mustDialFirestore(t, at).Doc("accOutbox/a").Get(t.Context()); err != nil {
 		t.Errorf("document after a restart: %v", err)
 	}
 	if got := askAuth(t, users, "accounts:lookup", `{"localId":["alice"]}`); !strings.Contains(got, "alice") {
@@ -168,7 +170,7 @@ func TestCloudAsAProcess(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	c.signal(t, syscall.SIGINT)
-	if code := c.wait(t); code != exitOK {
+	if code := c.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGINT, want 0; stderr: %s", code, c.stderr)
 	}
 }
@@ -197,7 +199,7 @@ func askAuth(t *testing.T, addr, method, body string) string {
 func TestCloudTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
 	got := runProgram(t, nil, "", "cloud", "--firestore", cloud.FirestoreAddr, "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0")
-	if got.code != exitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) {
-		t.Errorf("%+v; want exit code %d and the address", got, exitFailed)
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) {
+		t.Errorf("%+v; want exit code %d and the address", got, shell.ExitFailed)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/console/consoletest"
 )
@@ -85,10 +86,10 @@ func TestE2EConsoleShowsAHostileRecord(t *testing.T) {
 	const text = "<script>document.title='taken'</script><img src=x onerror=document.title='taken'>\u202egnp.exe\x1b[31m{{.}}"
 	rec := c.record(contracts.ReviewRequired, c.aggregate("hostile")+text, 1)
 	for _, field := range []string{contracts.FieldEventType, contracts.FieldTraceID, contracts.FieldLane} {
-		rec.fields[field] = text
+		rec.Fields[field] = text
 	}
-	rec.fields[contracts.FieldLane] = string(contracts.CriticalLane) // without one nobody reads it soon
-	rec.fields[contracts.FieldPayload] = map[string]any{text: text, "long": strings.Repeat("x", 100_000)}
+	rec.Fields[contracts.FieldLane] = string(contracts.CriticalLane) // without one nobody reads it soon
+	rec.Fields[contracts.FieldPayload] = map[string]any{text: text, "long": strings.Repeat("x", 100_000)}
 	c.append(rec)
 	page := open("security", "/console/dlq")
 	page.Shows("onerror=document.title")
@@ -131,7 +132,7 @@ func TestE2EConsoleDelaysNoStop(t *testing.T) {
 	open("operator", "/console/").Hears()
 	began := time.Now()
 	service.signal(t, syscall.SIGTERM)
-	if code := service.wait(t); code != exitOK {
+	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d:\n%s", code, service.stderr)
 	}
 	t.Logf("stopped within %v with four pages open", time.Since(began))
@@ -155,7 +156,7 @@ func TestStopWaitsForNoSilentConnection(t *testing.T) {
 		return status == http.StatusOK
 	})
 	service.signal(t, syscall.SIGTERM)
-	if code := service.wait(t); code != exitOK {
+	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d:\n%s", code, service.stderr)
 	}
 }

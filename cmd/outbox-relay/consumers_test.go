@@ -6,6 +6,7 @@ import (
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/deploy/local/pubsub"
 	ierpubsub "outboxrelay/ier/pubsub"
 )
@@ -13,16 +14,16 @@ import (
 // consume makes topics, and subscribes to those that are wanted, by a name of the
 // test's own. Until the test ends it shows the attributes of each message, from
 // several goroutines.
-func consume(t *testing.T, at place, by string, topics []string, wanted func(topic string) bool, see func(topic string, attributes map[string]string)) {
+func consume(t *testing.T, at gcp.Place, by string, topics []string, wanted func(topic string) bool, see func(topic string, attributes map[string]string)) {
 	t.Helper()
-	client, err := at.dialPubSub(t.Context())
+	client, err := at.DialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var consuming []*part
+	var consuming []func()
 	t.Cleanup(func() {
-		for _, p := range consuming {
-			p.stop()
+		for _, stop := range consuming {
+			stop()
 		}
 		if err := client.Close(); err != nil {
 			t.Error(err)
@@ -39,7 +40,7 @@ func consume(t *testing.T, at place, by string, topics []string, wanted func(top
 		if err := pubsub.Subscribe(t.Context(), client, topic, subscription); err != nil {
 			t.Fatal(err)
 		}
-		consuming = append(consuming, startPart(t.Context(), func(err error) { t.Error(err) }, func(ctx context.Context) error {
+		consuming = append(consuming, beside(t, func(ctx context.Context) error {
 			return pubsub.Receive(ctx, client, subscription, func(messages []*pb.ReceivedMessage) {
 				for _, m := range messages {
 					see(topic, m.Message.Attributes)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/cost"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/relay"
 )
@@ -68,9 +69,9 @@ func (c *costCmd) Validate() error {
 }
 
 // Run prints the estimate.
-func (c *costCmd) Run(_ context.Context, p process) error {
+func (c *costCmd) Run(_ context.Context, p shell.Process) error {
 	if c.PrintPrices {
-		_, err := p.stdout.Write(cost.PricesFile())
+		_, err := p.Stdout.Write(cost.PricesFile())
 		return err
 	}
 	w, err := c.workload()
@@ -78,16 +79,16 @@ func (c *costCmd) Run(_ context.Context, p process) error {
 		return err
 	}
 	if err := w.Validate(); err != nil {
-		return &exitError{exitUsage, err}
+		return shell.Exit(shell.ExitUsage, err)
 	}
 	estimate, err := cost.New(w)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return shell.Exit(shell.ExitUsage, err)
 	}
 	if !c.JSON {
-		return estimate.Print(p.stdout)
+		return estimate.Print(p.Stdout)
 	}
-	enc := json.NewEncoder(p.stdout)
+	enc := json.NewEncoder(p.Stdout)
 	enc.SetIndent("", "  ")
 	return enc.Encode(estimate)
 }
@@ -99,7 +100,7 @@ func (c *costCmd) workload() (*cost.Workload, error) {
 	}
 	prices, err := c.prices()
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, shell.Exit(shell.ExitUsage, err)
 	}
 	w := &cost.Workload{
 		Catalog: catalog, Rate: c.Rate, Payload: float64(c.Size), Split: c.Split, FanOut: cost.OfCatalog, Claims: cost.OfCatalog,
@@ -110,7 +111,7 @@ func (c *costCmd) workload() (*cost.Workload, error) {
 	}
 	if c.FanOut != nil {
 		if w.FanOut = *c.FanOut; w.FanOut < 0 {
-			return nil, usageError("--fan-out is %v, want 0 or more targets for a record", w.FanOut)
+			return nil, shell.Usagef("--fan-out is %v, want 0 or more targets for a record", w.FanOut)
 		}
 	}
 	if c.Claims != nil {
@@ -122,7 +123,7 @@ func (c *costCmd) workload() (*cost.Workload, error) {
 	if c.Retention != nil {
 		w.Retention, err = time.ParseDuration(*c.Retention)
 		if err != nil || w.Retention <= 0 {
-			return nil, usageError("--retention is %q, want a time such as 168h", *c.Retention)
+			return nil, shell.Usagef("--retention is %q, want a time such as 168h", *c.Retention)
 		}
 	}
 	return w, nil

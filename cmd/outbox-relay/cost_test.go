@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"outboxrelay/cmd/outbox-relay/cost"
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 func TestCostPrintsATable(t *testing.T) {
 	got := runProgram(t, nil, "", "cost", "--rate", "200", "--size", "1KiB", "--fan-out", "1.2", "--on-delivered", "delete", "--claims", "1%",
 		"--failing", "0.1%", "--dlq", "0.01%", "--instances", "2", "--region", "us-central1", "--split", "wsOutbox=3;accOutbox=1")
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		t.Fatalf("cost: %+v", got)
 	}
 	for _, want := range []string{
@@ -42,7 +43,7 @@ outboxes:
 	}
 	got := runProgram(t, nil, "", "cost", "--json", "--rate", "1000", "--catalog", catalog)
 	var estimate cost.Estimate
-	if err := json.Unmarshal([]byte(got.stdout), &estimate); err != nil || got.code != exitOK {
+	if err := json.Unmarshal([]byte(got.stdout), &estimate); err != nil || got.code != shell.ExitOK {
 		t.Fatalf("cost: %+v, %v", got, err)
 	}
 	if len(estimate.Shards) != 1 || estimate.Shards[0].Declared != 4 || estimate.Shards[0].Needed != 5 || estimate.Total <= 0 || estimate.FanOut != 1 {
@@ -58,7 +59,7 @@ func TestCostTakesItsOwnPrices(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := runProgram(t, nil, "", "cost", "--prices", file)
-	if got.code != exitOK || !strings.Contains(got.stdout, "list prices of 2027-01-31") {
+	if got.code != shell.ExitOK || !strings.Contains(got.stdout, "list prices of 2027-01-31") {
 		t.Errorf("cost: %+v", got)
 	}
 }
@@ -79,8 +80,8 @@ func TestCostRefusesWhatItCannotCount(t *testing.T) {
 		"--canary-interval is 0s, want more": {"--canary-interval", "0s"},
 	} {
 		got := runProgram(t, nil, "", append([]string{"cost"}, args...)...)
-		if got.code != exitUsage || !strings.Contains(got.stderr, want) {
-			t.Errorf("cost %v: %+v, want exit code %d and %q", args, got, exitUsage, want)
+		if got.code != shell.ExitUsage || !strings.Contains(got.stderr, want) {
+			t.Errorf("cost %v: %+v, want exit code %d and %q", args, got, shell.ExitUsage, want)
 		}
 	}
 }

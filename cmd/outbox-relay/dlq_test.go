@@ -9,12 +9,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
-	"outboxrelay/cmd/outbox-relay/terminal"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -36,52 +35,52 @@ func TestDLQCommands(t *testing.T) {
 		code int
 		want []string // on stdout or stderr
 	}{
-		{"list", "viewer", []string{"list"}, exitOK, []string{"DEAD SINCE", review, blocked, "accOutbox/WalletDeducted", "Internal: "}},
-		{"list filters", "viewer", []string{"list", "--tier", "SECURITY_BLOCK", "--from", "1h"}, exitOK, []string{blocked}},
-		{"list of nothing", "viewer", []string{"list", "--event-type", "Nothing"}, exitOK, []string{"no dead letters"}},
-		{"list by pages", "viewer", []string{"list", "--limit", "1"}, exitOK, []string{"the same with --page-token "}},
-		{"list with a bad value", "viewer", []string{"list", "--tier", "MILD"}, exitUsage, []string{"tier"}},
-		{"list with a bad time", "viewer", []string{"list", "--from", "yesterday"}, exitUsage, []string{"neither a time in RFC 3339 nor a duration"}},
-		{"show", "operator", []string{"show", review}, exitOK, []string{
+		{"list", "viewer", []string{"list"}, shell.ExitOK, []string{"DEAD SINCE", review, blocked, "accOutbox/WalletDeducted", "Internal: "}},
+		{"list filters", "viewer", []string{"list", "--tier", "SECURITY_BLOCK", "--from", "1h"}, shell.ExitOK, []string{blocked}},
+		{"list of nothing", "viewer", []string{"list", "--event-type", "Nothing"}, shell.ExitOK, []string{"no dead letters"}},
+		{"list by pages", "viewer", []string{"list", "--limit", "1"}, shell.ExitOK, []string{"the same with --page-token "}},
+		{"list with a bad value", "viewer", []string{"list", "--tier", "MILD"}, shell.ExitUsage, []string{"tier"}},
+		{"list with a bad time", "viewer", []string{"list", "--from", "yesterday"}, shell.ExitUsage, []string{"neither a time in RFC 3339 nor a duration"}},
+		{"show", "operator", []string{"show", review}, shell.ExitOK, []string{
 			"WalletDeducted version 1 of " + wallet + " (accOutbox, CRITICAL_LANE) failed 3 attempts, last at FUNNEL_CRITICAL (Internal: ",
 			"It waits for an operator.", "FAILED AT", "dlq --url " + c.url + " replay " + review + " --reason '...'", "no authorize now: ",
 		}},
-		{"show what is not there", "viewer", []string{"show", "nothing"}, exitNotFound, []string{"not found"}},
-		{"groups", "viewer", []string{"groups"}, exitOK, []string{"COUNT", "WalletDeducted", "2"}},
-		{"note", "operator", []string{"note", review, "--reason", "looked at it"}, exitOK, []string{"has a note; it is awaiting_review now"}},
-		{"note by a viewer", "viewer", []string{"note", review, "--reason", "x"}, exitNotAllowed, []string{"role operator"}},
-		{"without a token", "", []string{"note", review, "--reason", "x"}, exitNotAllowed, []string{"unauthorized"}},
-		{"without a reason", "operator", []string{"note", review}, exitUsage, []string{"--reason"}},
-		{"replay past an older one", "operator", []string{"replay", younger, "--reason", "x"}, exitConflict, []string{review}},
-		{"replay before it is authorized", "operator", []string{"replay", blocked, "--reason", "x"}, exitConflict, []string{"authorize"}},
-		{"authorize by an operator", "operator", []string{"authorize", blocked, "--reason", "x"}, exitNotAllowed, []string{"security"}},
-		{"freezes", "viewer", []string{"freezes"}, exitOK, []string{account, "frozen"}},
-		{"replay that fails", "operator", []string{"replay", review, "--wait", "--reason", "too early"}, exitNotAll, []string{"the replay failed: Internal: "}},
-		{"show what is covered", "security", []string{"show", blocked}, exitOK, []string{"dlq --url " + c.url + " show " + blocked + " --uncover --reason '...'"}},
-		{"uncover by an operator", "operator", []string{"show", blocked, "--uncover", "--reason", "x"}, exitNotAllowed, []string{"role security"}},
-		{"uncover without a reason", "security", []string{"show", blocked, "--uncover"}, exitUsage, []string{"--uncover needs --reason"}},
-		{"a reason for nothing", "security", []string{"show", blocked, "--reason", "x"}, exitUsage, []string{"--reason is for --uncover"}},
-		{"uncover", "security", []string{"show", blocked, "--uncover", "--reason", "a report of the owner"}, exitOK, []string{`"payload": {`, `"eventType": "RoleChanged"`}},
-		{"uncover as JSON", "security", []string{"show", blocked, "--uncover", "--json", "--reason", "once more"}, exitOK, []string{`"action": "uncover"`, `"payload": {`}},
-		{"looks are audited", "viewer", []string{"audit", "--on", blocked, "--action", "uncover"}, exitOK, []string{"a report of the owner", "once more"}},
-		{"authorize", "security", []string{"authorize", blocked, "--reason", "checked"}, exitOK, []string{"may be replayed; it is authorized now"}},
-		{"withdraw by an operator", "operator", []string{"withdraw", blocked, "--reason", "x"}, exitNotAllowed, []string{"security"}},
-		{"withdraw", "security", []string{"withdraw", blocked, "--reason", "too soon"}, exitOK, []string{"is not to be replayed any more; it is blocked now"}},
-		{"withdraw again", "security", []string{"withdraw", blocked, "--reason", "x"}, exitConflict, []string{"nothing to withdraw"}},
-		{"discard", "security", []string{"discard", blocked, "--reason", "made anew"}, exitOK, []string{"is given up; it is discarded now"}},
-		{"discard again", "security", []string{"discard", blocked, "--reason", "made anew"}, exitConflict, []string{"discarded"}},
-		{"release", "security", []string{"release", account, "--reason", "done"}, exitOK, []string{"is being released"}},
-		{"release of what is not frozen", "security", []string{"release", "nobody", "--reason", "x"}, exitNotFound, nil},
-		{"trace", "viewer", []string{"trace", trace}, exitOK, []string{"RoleChanged", "AT"}},
-		{"audit", "viewer", []string{"audit", "--on", blocked}, exitOK, []string{"dev-security", "authorize", "withdraw", "discard", "made anew", "authorized"}},
-		{"bulk without a terminal", "operator", []string{"bulk", "--tier", "REVIEW_REQUIRED", "--reason", "x"}, exitUsage, []string{"--yes"}},
-		{"bulk without a reason", "operator", []string{"bulk", "--yes"}, exitUsage, []string{"--reason is required"}},
-		{"rehearsal", "operator", []string{"bulk", "--event-type", "WalletDeducted", "--dry-run"}, exitOK, []string{"2 dead letters would be replayed", review}},
-		{"bulks before the first", "operator", []string{"bulks"}, exitOK, []string{"no bulk replays"}},
-		{"follow of nothing", "operator", []string{"follow", "nothing"}, exitNotFound, nil},
-		{"bulks by a viewer", "viewer", []string{"bulks"}, exitNotAllowed, []string{"role operator"}},
-		{"bulk of nothing", "operator", []string{"bulk", "--event-type", "Nothing", "--yes", "--reason", "x"}, exitOK, []string{"nothing to do"}},
-		{"cancel of nothing", "operator", []string{"cancel", "nothing", "--reason", "x"}, exitNotFound, nil},
+		{"show what is not there", "viewer", []string{"show", "nothing"}, shell.ExitNotFound, []string{"not found"}},
+		{"groups", "viewer", []string{"groups"}, shell.ExitOK, []string{"COUNT", "WalletDeducted", "2"}},
+		{"note", "operator", []string{"note", review, "--reason", "looked at it"}, shell.ExitOK, []string{"has a note; it is awaiting_review now"}},
+		{"note by a viewer", "viewer", []string{"note", review, "--reason", "x"}, shell.ExitNotAllowed, []string{"role operator"}},
+		{"without a token", "", []string{"note", review, "--reason", "x"}, shell.ExitNotAllowed, []string{"unauthorized"}},
+		{"without a reason", "operator", []string{"note", review}, shell.ExitUsage, []string{"--reason"}},
+		{"replay past an older one", "operator", []string{"replay", younger, "--reason", "x"}, shell.ExitConflict, []string{review}},
+		{"replay before it is authorized", "operator", []string{"replay", blocked, "--reason", "x"}, shell.ExitConflict, []string{"authorize"}},
+		{"authorize by an operator", "operator", []string{"authorize", blocked, "--reason", "x"}, shell.ExitNotAllowed, []string{"security"}},
+		{"freezes", "viewer", []string{"freezes"}, shell.ExitOK, []string{account, "frozen"}},
+		{"replay that fails", "operator", []string{"replay", review, "--wait", "--reason", "too early"}, shell.ExitNotAll, []string{"the replay failed: Internal: "}},
+		{"show what is covered", "security", []string{"show", blocked}, shell.ExitOK, []string{"dlq --url " + c.url + " show " + blocked + " --uncover --reason '...'"}},
+		{"uncover by an operator", "operator", []string{"show", blocked, "--uncover", "--reason", "x"}, shell.ExitNotAllowed, []string{"role security"}},
+		{"uncover without a reason", "security", []string{"show", blocked, "--uncover"}, shell.ExitUsage, []string{"--uncover needs --reason"}},
+		{"a reason for nothing", "security", []string{"show", blocked, "--reason", "x"}, shell.ExitUsage, []string{"--reason is for --uncover"}},
+		{"uncover", "security", []string{"show", blocked, "--uncover", "--reason", "a report of the owner"}, shell.ExitOK, []string{`"payload": {`, `"eventType": "RoleChanged"`}},
+		{"uncover as JSON", "security", []string{"show", blocked, "--uncover", "--json", "--reason", "once more"}, shell.ExitOK, []string{`"action": "uncover"`, `"payload": {`}},
+		{"looks are audited", "viewer", []string{"audit", "--on", blocked, "--action", "uncover"}, shell.ExitOK, []string{"a report of the owner", "once more"}},
+		{"authorize", "security", []string{"authorize", blocked, "--reason", "checked"}, shell.ExitOK, []string{"may be replayed; it is authorized now"}},
+		{"withdraw by an operator", "operator", []string{"withdraw", blocked, "--reason", "x"}, shell.ExitNotAllowed, []string{"security"}},
+		{"withdraw", "security", []string{"withdraw", blocked, "--reason", "too soon"}, shell.ExitOK, []string{"is not to be replayed any more; it is blocked now"}},
+		{"withdraw again", "security", []string{"withdraw", blocked, "--reason", "x"}, shell.ExitConflict, []string{"nothing to withdraw"}},
+		{"discard", "security", []string{"discard", blocked, "--reason", "made anew"}, shell.ExitOK, []string{"is given up; it is discarded now"}},
+		{"discard again", "security", []string{"discard", blocked, "--reason", "made anew"}, shell.ExitConflict, []string{"discarded"}},
+		{"release", "security", []string{"release", account, "--reason", "done"}, shell.ExitOK, []string{"is being released"}},
+		{"release of what is not frozen", "security", []string{"release", "nobody", "--reason", "x"}, shell.ExitNotFound, nil},
+		{"trace", "viewer", []string{"trace", trace}, shell.ExitOK, []string{"RoleChanged", "AT"}},
+		{"audit", "viewer", []string{"audit", "--on", blocked}, shell.ExitOK, []string{"dev-security", "authorize", "withdraw", "discard", "made anew", "authorized"}},
+		{"bulk without a terminal", "operator", []string{"bulk", "--tier", "REVIEW_REQUIRED", "--reason", "x"}, shell.ExitUsage, []string{"--yes"}},
+		{"bulk without a reason", "operator", []string{"bulk", "--yes"}, shell.ExitUsage, []string{"--reason is required"}},
+		{"rehearsal", "operator", []string{"bulk", "--event-type", "WalletDeducted", "--dry-run"}, shell.ExitOK, []string{"2 dead letters would be replayed", review}},
+		{"bulks before the first", "operator", []string{"bulks"}, shell.ExitOK, []string{"no bulk replays"}},
+		{"follow of nothing", "operator", []string{"follow", "nothing"}, shell.ExitNotFound, nil},
+		{"bulks by a viewer", "viewer", []string{"bulks"}, shell.ExitNotAllowed, []string{"role operator"}},
+		{"bulk of nothing", "operator", []string{"bulk", "--event-type", "Nothing", "--yes", "--reason", "x"}, shell.ExitOK, []string{"nothing to do"}},
+		{"cancel of nothing", "operator", []string{"cancel", "nothing", "--reason", "x"}, shell.ExitNotFound, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			env := map[string]string{"OUTBOX_RELAY_URL": "http://127.0.0.1:1", "OUTBOX_RELAY_TOKEN": ""}
@@ -109,7 +108,7 @@ func TestDLQCommands(t *testing.T) {
 			first := c.dlq("viewer", args...)
 			_, token, _ := strings.Cut(strings.TrimSpace(first.stderr), "--page-token ")
 			second := c.dlq("viewer", append(args, "--page-token", token)...)
-			if first.code != exitOK || second.code != exitOK || token == "" || second.stdout == first.stdout {
+			if first.code != shell.ExitOK || second.code != shell.ExitOK || token == "" || second.stdout == first.stdout {
 				t.Errorf("%v: %+v, then %+v", args, first, second)
 			}
 		}
@@ -117,7 +116,7 @@ func TestDLQCommands(t *testing.T) {
 	t.Run("bulk to its end without a terminal", func(t *testing.T) {
 		c.broker.accept()
 		got := c.dlq("operator", "bulk", "--event-type", "WalletDeducted", "--yes", "--reason", "mended")
-		if got.code != exitOK || !regexp.MustCompile(`(?m)^2 of 2: 2 delivered, 0 failed, 0 passed over, 0 in delivery; done$`).MatchString(got.stdout) ||
+		if got.code != shell.ExitOK || !regexp.MustCompile(`(?m)^2 of 2: 2 delivered, 0 failed, 0 passed over, 0 in delivery; done$`).MatchString(got.stdout) ||
 			strings.Contains(got.stdout, "\x1b") {
 			t.Errorf("bulk: %+v", got)
 		}
@@ -177,10 +176,10 @@ func TestDLQTellsAnUnreachableService(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	got := runProgram(t, nil, "", "dlq", "list", "--url", server.URL, "--token", "s3cret")
-	if got.code != exitFailed || !strings.Contains(got.stderr, "connection refused") || strings.Contains(got.stderr, "s3cret") {
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, "connection refused") || strings.Contains(got.stderr, "s3cret") {
 		t.Errorf("list: %+v", got)
 	}
-	if got := runProgram(t, nil, "", "dlq", "list", "--url", "http://relay.example.com", "--token", "s3cret"); got.code != exitUsage ||
+	if got := runProgram(t, nil, "", "dlq", "list", "--url", "http://relay.example.com", "--token", "s3cret"); got.code != shell.ExitUsage ||
 		!strings.Contains(got.stderr, "in the clear") || strings.Contains(got.stderr, "s3cret") {
 		t.Errorf("list with a token in the clear: %+v", got)
 	}
@@ -190,7 +189,7 @@ func TestDLQHelpTellsExitCodes(t *testing.T) {
 	for _, command := range []string{"list", "show", "replay", "bulk", "audit"} {
 		got := runProgram(t, nil, "", "dlq", command, "--help")
 		for _, want := range []string{"Exit codes", "5 refused", "6 not found", "7 not allowed", "8 not all was delivered", "$OUTBOX_RELAY_URL"} {
-			if got.code != exitOK || !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), want) {
+			if got.code != shell.ExitOK || !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), want) {
 				t.Errorf("dlq %s --help lacks %q:\n%s", command, want, got.stdout)
 			}
 		}
@@ -210,25 +209,25 @@ func TestDLQFollow(t *testing.T) {
 			{State: dlq.BulkRunning, Phase: "canary", Total: 10, Delivered: 1, Replaying: 4},
 			{State: dlq.BulkRunning, Phase: "ramp", Total: 10, Delivered: 5, Replaying: 5},
 			{State: dlq.BulkDone, Total: 10, Delivered: 10},
-		}, exitOK, "1 of 10: 1 delivered, 0 failed, 0 passed over, 4 in delivery; canary\n" +
+		}, shell.ExitOK, "1 of 10: 1 delivered, 0 failed, 0 passed over, 4 in delivery; canary\n" +
 			"5 of 10: 5 delivered, 0 failed, 0 passed over, 5 in delivery; ramp\n" +
 			"10 of 10: 10 delivered, 0 failed, 0 passed over, 0 in delivery; done\n", ""},
 		{
 			"stopped",
 			[]adminapi.Bulk{{State: dlq.BulkStopped, Total: 10, Failed: 5, EndReason: "too many\x1b[2J failed"}},
-			exitNotAll,
+			shell.ExitNotAll,
 			"5 of 10: 0 delivered, 5 failed, 0 passed over, 0 in delivery; stopped\n", "too many\uFFFD[2J failed",
 		},
 		{
 			"cancelled",
 			[]adminapi.Bulk{{State: dlq.BulkCancelled, Total: 3, Delivered: 1, CancelledBy: "bob"}},
-			exitNotAll,
+			shell.ExitNotAll,
 			"1 of 3: 1 delivered, 0 failed, 0 passed over, 0 in delivery; cancelled\n", "cancelled by bob",
 		},
 		{
 			"some failed",
 			[]adminapi.Bulk{{State: dlq.BulkDone, Total: 3, Delivered: 1, Failed: 1, Skipped: 1}},
-			exitNotAll,
+			shell.ExitNotAll,
 			"3 of 3: 1 delivered, 1 failed, 1 passed over, 0 in delivery; done\n", "1 of 3 were delivered, 1 failed, 1 were passed over",
 		},
 	} {
@@ -260,86 +259,13 @@ func TestDLQFollowInterrupted(t *testing.T) {
 	defer server.Close()
 	run := startProgram(t, nil, "dlq", "follow", "b", "--url", server.URL)
 	run.stdout.find(t, "(0 of 9)")
-	if code := run.stop(t); code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
+	if code := run.stop(t); code != shell.ExitFailed {
+		t.Errorf("exit code %d, want %d", code, shell.ExitFailed)
 	}
 	for _, want := range []string{"the bulk replay goes on", "dlq --url " + server.URL + " cancel b --reason '...'"} {
 		if !strings.Contains(run.stderr.String(), want) {
 			t.Errorf("%q is not told:\n%s", want, run.stderr)
 		}
-	}
-}
-
-func TestProgressOnATerminal(t *testing.T) {
-	var out strings.Builder
-	p := &progress{w: &out, terminal: true}
-	p.show(adminapi.Bulk{State: dlq.BulkRunning, Phase: "ramp", Total: 4, Delivered: 2})
-	p.end()
-	want := "\r\x1b[K[###############...............] 2 of 4: 2 delivered, 0 failed, 0 passed over, 0 in delivery; ramp\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("bar (-want +got):\n%s", diff)
-	}
-}
-
-func TestStory(t *testing.T) {
-	died := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	item := func(change func(*adminapi.Item)) adminapi.Item {
-		i := adminapi.Item{
-			EventType: "E", AggregateVersion: 3, AggregateID: "a", Outbox: "o", Lane: "L", Reason: contracts.AttemptsExhausted, Attempts: 3, DeadAt: died,
-			Tier: contracts.ReviewRequired, State: contracts.DeadAwaitingReview, Errors: []adminapi.Attempt{{Target: "T", Code: "Internal", Message: "no"}},
-		}
-		change(&i)
-		return i
-	}
-	since := moment(died)
-	for _, tc := range []struct {
-		name   string
-		change func(*adminapi.Item)
-		want   string
-	}{
-		{"exhausted", func(*adminapi.Item) {}, "E version 3 of a (o, L) failed 3 attempts, last at T (Internal: no), and is a dead letter since " + since + ". It waits for an operator."},
-		{"a contract broken", func(i *adminapi.Item) {
-			i.Reason, i.Errors = contracts.ContractViolation, []adminapi.Attempt{{Code: "CONTRACT_VIOLATION", Message: "x is missing"}}
-			i.Attempts = 0
-		}, "E version 3 of a (o, L) was found to break its contract, with no attempt counted, last at the check (CONTRACT_VIOLATION: x is missing), and is a dead letter since " + since + ". It waits for an operator."},
-		{"a contract that broke later", func(i *adminapi.Item) {
-			i.Reason, i.Attempts, i.Errors = contracts.ContractViolation, 2, nil
-		}, "E version 3 of a (o, L) was found to break its contract, after 2 attempts, and is a dead letter since " + since + ". It waits for an operator."},
-		{"a permanent failure", func(i *adminapi.Item) { i.Reason, i.Errors = contracts.PermanentFailure, nil }, "E version 3 of a (o, L) met a failure that counts as permanent, and is a dead letter since " + since + ". It waits for an operator."},
-		{"restored", func(i *adminapi.Item) {
-			i.Reason, i.Errors = contracts.Restored, []adminapi.Attempt{{Code: "RESTORED", Message: "it was waiting"}}
-		}, "E version 3 of a (o, L) was waiting in an export of Firestore, so that nobody knows whether it was delivered, and is a dead letter since " + since + ". It waits for an operator."},
-		{"replayed in vain", func(i *adminapi.Item) {
-			i.Replays, i.Errors = 1, append(i.Errors, adminapi.Attempt{Time: died.Add(time.Hour), Target: "U", Code: "NotFound", Message: "gone"})
-		}, "E version 3 of a (o, L) failed 3 attempts, last at T (Internal: no), and is a dead letter since " + since + ". 1 replay has ended since, and failed last at U (NotFound: gone). It waits for an operator."},
-		{"scheduled", func(i *adminapi.Item) {
-			i.State, i.NextReplayAt, i.Errors = contracts.DeadScheduled, died, nil
-		}, "E version 3 of a (o, L) failed 3 attempts, and is a dead letter since " + since + ". Its next automatic replay is due at " + since + "."},
-		{"blocked", func(i *adminapi.Item) { i.State, i.Errors = contracts.DeadBlocked, nil }, "E version 3 of a (o, L) failed 3 attempts, and is a dead letter since " + since + ". Nobody has authorized its replay. Whether its aggregate is frozen, dlq freezes tells."},
-		{"replaying", func(i *adminapi.Item) { i.Replaying, i.Errors = &adminapi.Request{By: "bob"}, nil }, "E version 3 of a (o, L) failed 3 attempts, and is a dead letter since " + since + ". bob asked for a replay, which has not ended."},
-		{"discarded", func(i *adminapi.Item) { i.State, i.Errors = contracts.DeadDiscarded, nil }, "E version 3 of a (o, L) failed 3 attempts, and is a dead letter since " + since + ". It was given up."},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, story(item(tc.change))); diff != "" {
-				t.Errorf("story (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestShellQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "''", "e:a-1:2": "e:a-1:2", "a b": "'a b'", "a'b": `'a'\''b'`, "$(rm)": "'$(rm)'", "a%2Fb": "a%2Fb", "é": "'é'",
-	} {
-		if got := shellQuote(in); got != want {
-			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestCleanTakesOutControlSequences(t *testing.T) {
-	if got, want := terminal.Line("a\x1b[31mb\nc\td\u202Ee"), "a\uFFFD[31mb c d\uFFFDe"; got != want {
-		t.Errorf("clean = %q, want %q", got, want)
 	}
 }
 
@@ -359,8 +285,8 @@ func TestServeRefusesDevTokensOnTheNetwork(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.env["GOOGLE_CLOUD_PROJECT"] = "p"
 			got := runProgram(t, tc.env, "", "serve", "--port", "0")
-			if got.code != exitUsage || !strings.Contains(got.stderr, tc.want) {
-				t.Errorf("exit code %d, stderr %q; want %d and %q", got.code, got.stderr, exitUsage, tc.want)
+			if got.code != shell.ExitUsage || !strings.Contains(got.stderr, tc.want) {
+				t.Errorf("exit code %d, stderr %q; want %d and %q", got.code, got.stderr, shell.ExitUsage, tc.want)
 			}
 		})
 	}

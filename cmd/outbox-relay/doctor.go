@@ -10,6 +10,9 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/doctor"
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
 )
@@ -28,9 +31,6 @@ type doctorCmd struct {
 	Offline bool          `help:"Look only at what needs nobody's answer: settings, catalog, audience, roles file."`
 	Timeout time.Duration `default:"1m" help:"Longest time for all of it."`
 }
-
-// exitHeed is doctor --strict's: nothing failed, and something is to be heeded.
-const exitHeed = 9
 
 // Help is the long text of doctor --help.
 func (c *doctorCmd) Help() string {
@@ -51,7 +51,7 @@ func (c *doctorCmd) Validate() error {
 }
 
 // Run looks, and prints what it found.
-func (c *doctorCmd) Run(ctx context.Context, p process) error {
+func (c *doctorCmd) Run(ctx context.Context, p shell.Process) error {
 	report := doctor.Examine(ctx, c.config(p))
 	if err := c.print(p, report); err != nil {
 		return err
@@ -60,33 +60,33 @@ func (c *doctorCmd) Run(ctx context.Context, p process) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted: not all was looked at")
 	case report.Verdict == doctor.Fail:
-		return fmt.Errorf("%s failed", plural(report.Counts.Fail, "look"))
+		return fmt.Errorf("%s failed", shell.Plural(report.Counts.Fail, "look"))
 	case report.Verdict == doctor.Warn && c.Strict:
-		return &exitError{exitHeed, fmt.Errorf("%s to be heeded", plural(report.Counts.Warn, "finding"))}
+		return shell.Exit(shell.ExitHeed, fmt.Errorf("%s to be heeded", shell.Plural(report.Counts.Warn, "finding")))
 	}
 	return nil
 }
 
-func (c *doctorCmd) print(p process, report *doctor.Report) error {
+func (c *doctorCmd) print(p shell.Process, report *doctor.Report) error {
 	if !c.JSON {
-		return report.WriteText(p.stdout)
+		return report.WriteText(p.Stdout)
 	}
-	return writeJSON(p.stdout, report)
+	return shell.WriteJSON(p.Stdout, report)
 }
 
 // config is what serve would be started with.
-func (c *doctorCmd) config(p process) doctor.Config {
-	at, _ := c.place(p.env) // no project is a finding of its own
-	at.database = c.Database
-	at.firestore, at.pubsub, at.auth = p.env.get(envFirestoreHost), p.env.get(envPubSubHost), p.env.get(envAuthHost)
+func (c *doctorCmd) config(p shell.Process) doctor.Config {
+	at, _ := c.place(p.Env) // no project is a finding of its own
+	at.Database = c.Database
+	at.Firestore, at.PubSub, at.Auth = p.Env.Get(gcp.EnvFirestore), p.Env.Get(gcp.EnvPubSub), p.Env.Get(gcp.EnvAuth)
 	var refusals []error
-	if _, err := tracesFrom(p.env); err != nil {
+	if _, err := tracing.FromEnv(p.Env); err != nil {
 		refusals = append(refusals, err)
 	}
 	build := thisBuild()
 	return doctor.Config{
-		Project: at.project, Database: at.database, Firestore: at.firestore, PubSub: at.pubsub, Auth: at.auth,
-		OpenFirestore: at.dialFirestore, OpenPubSub: at.dialPubSub,
+		Project: at.Project, Database: at.Database, Firestore: at.Firestore, PubSub: at.PubSub, Auth: at.Auth,
+		OpenFirestore: at.DialFirestore, OpenPubSub: at.DialPubSub,
 		Catalog: func() (*contracts.Catalog, error) {
 			catalog, err := c.load()
 			if err != nil {
@@ -99,7 +99,7 @@ func (c *doctorCmd) config(p process) doctor.Config {
 			Mode: auth.Mode(c.AuthMode), Audience: c.Audience, RolesFile: c.RolesFile, ListenAddr: net.JoinHostPort(c.Host, strconv.Itoa(c.Port)),
 		},
 		Refusals: refusals, Version: build.Version, Commit: build.Commit,
-		Host: c.Host, StopBudget: c.StopBudget, LeaseTerm: c.LeaseTerm, Env: p.env.get,
+		Host: c.Host, StopBudget: c.StopBudget, LeaseTerm: c.LeaseTerm, Env: p.Env.Get,
 		Service: c.service(p), Offline: c.Offline, Timeout: c.Timeout,
 	}
 }
@@ -120,7 +120,7 @@ func (c *doctorCmd) again() []string {
 }
 
 // service leads to the running one; nil: none was named.
-func (c *doctorCmd) service(p process) *adminapi.Config {
+func (c *doctorCmd) service(p shell.Process) *adminapi.Config {
 	if c.URL == "" {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (c *doctorCmd) service(p process) *adminapi.Config {
 	case c.Token != "":
 		cfg.Token = adminapi.StaticToken(c.Token)
 	case c.TokenCommand != "":
-		cfg.Token = adminapi.NewCommandToken(c.TokenCommand, p.stderr)
+		cfg.Token = adminapi.NewCommandToken(c.TokenCommand, p.Stderr)
 	}
 	return cfg
 }

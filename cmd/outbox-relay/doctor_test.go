@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"outboxrelay/cmd/outbox-relay/doctor"
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // A bare project lacks its topics and nothing else that an emulator can tell.
@@ -22,7 +24,7 @@ func TestE2EDoctorOnABareProject(t *testing.T) {
 		want = append(want, "topics fail "+topic.Name)
 	}
 	x.expect(r, want...)
-	if got.code != exitFailed || !strings.Contains(got.stderr, "10 looks failed") {
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, "10 looks failed") {
 		t.Errorf("exit code %d, %q", got.code, got.stderr)
 	}
 	indexes := r.Of("indexes")
@@ -47,7 +49,7 @@ func TestE2EDoctorOnACompleteProject(t *testing.T) {
 	var got result
 	eventually(t, "the service has settled down", func() bool {
 		r, got = x.doctor("--strict")
-		return got.code == exitOK
+		return got.code == shell.ExitOK
 	})
 	x.expect(r)
 	for _, check := range []string{
@@ -66,24 +68,24 @@ func TestE2EDoctorOnACompleteProject(t *testing.T) {
 	})
 	t.Run("a paused lane", func(t *testing.T) {
 		operator := map[string]string{"OUTBOX_RELAY_URL": url, "OUTBOX_RELAY_TOKEN": "dev-operator"}
-		if got := runProgram(t, operator, "", "lanes", "pause", "BACKGROUND_LANE", "--reason", "a test"); got.code != exitOK {
+		if got := runProgram(t, operator, "", "lanes", "pause", "BACKGROUND_LANE", "--reason", "a test"); got.code != shell.ExitOK {
 			t.Fatal(got)
 		}
 		y := x.with(t, nil)
 		r := y.settlesOn("service.lanes warn BACKGROUND_LANE")
 		mend := shellWords(t, r.Of("service.lanes")[0].Mend[0])
-		if got := runProgram(t, operator, "", mend[1:]...); got.code != exitOK {
+		if got := runProgram(t, operator, "", mend[1:]...); got.code != shell.ExitOK {
 			t.Fatalf("%q: %+v", mend, got)
 		}
 		y.settlesOn()
 	})
-	if code := service.stop(t); code != exitOK {
+	if code := service.stop(t); code != shell.ExitOK {
 		t.Fatalf("exit code %d: %s", code, service.stderr)
 	}
 	t.Run("no service", func(t *testing.T) {
 		y := x.with(t, nil)
 		r, got := y.doctor()
-		if f := r.Of("service.ready"); got.code != exitFailed || len(f) != 1 || f[0].Result != doctor.Fail {
+		if f := r.Of("service.ready"); got.code != shell.ExitFailed || len(f) != 1 || f[0].Result != doctor.Fail {
 			t.Errorf("exit code %d, %+v", got.code, f)
 		}
 	})
@@ -103,7 +105,7 @@ func TestE2EDoctorWithPiecesTakenAway(t *testing.T) {
 	_, service := x.serve()
 	service.stop(t)
 	x.subscribe()
-	if r, got := x.doctor("--strict"); got.code != exitOK {
+	if r, got := x.doctor("--strict"); got.code != shell.ExitOK {
 		t.Fatalf("the whole: %q, exit code %d", verdicts(r), got.code)
 	}
 	signed := map[string]string{
@@ -120,9 +122,9 @@ func TestE2EDoctorWithPiecesTakenAway(t *testing.T) {
 		{"the roles file", with2(signed, "ROLES_FILE", rolesFile(t, "roles: {operator: [alice]}")), []string{"access.roles fail"}},
 		{"whoever may authorize", with2(signed, "ROLES_FILE", rolesFile(t, "roles: {operator: [alice@example.com]}")), []string{"access.roles fail"}},
 		{"the project", map[string]string{"GOOGLE_CLOUD_PROJECT": ""}, []string{"settings.project fail"}},
-		{"Firestore", map[string]string{envFirestoreHost: nobodyListens(t)}, []string{"firestore.read fail"}},
-		{"Pub/Sub", map[string]string{envPubSubHost: nobodyListens(t)}, []string{"pubsub fail"}},
-		{"Auth", map[string]string{envAuthHost: nobodyListens(t)}, []string{"auth.lookup fail"}},
+		{"Firestore", map[string]string{gcp.EnvFirestore: nobodyListens(t)}, []string{"firestore.read fail"}},
+		{"Pub/Sub", map[string]string{gcp.EnvPubSub: nobodyListens(t)}, []string{"pubsub fail"}},
+		{"Auth", map[string]string{gcp.EnvAuth: nobodyListens(t)}, []string{"auth.lookup fail"}},
 		{"the catalog", map[string]string{"CATALOG": "/nonexistent.yaml"}, []string{"catalog fail"}},
 		{"the stop budget", map[string]string{"STOP_BUDGET": "10s"}, []string{"settings.stop warn"}},
 	} {
@@ -130,9 +132,9 @@ func TestE2EDoctorWithPiecesTakenAway(t *testing.T) {
 			y := x.with(t, tc.env)
 			r, got := y.doctor()
 			y.expect(r, tc.want...)
-			want := exitOK
+			want := shell.ExitOK
 			if slices.ContainsFunc(tc.want, func(w string) bool { return strings.Contains(w, " fail") }) {
-				want = exitFailed
+				want = shell.ExitFailed
 			}
 			if got.code != want {
 				t.Errorf("exit code %d, want %d", got.code, want)
@@ -166,7 +168,7 @@ func TestE2EDoctorWithPiecesTakenAway(t *testing.T) {
 		}
 		r, got := y.doctor("--strict")
 		y.expect(r)
-		if got.code != exitOK {
+		if got.code != shell.ExitOK {
 			t.Errorf("exit code %d", got.code)
 		}
 	})
@@ -215,13 +217,13 @@ func TestDoctorExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		{"to be heeded", settings, nil, exitOK},
-		{"to be heeded, strictly", settings, []string{"--strict"}, exitHeed},
-		{"fine, strictly", with2(with2(settings, "AUTH_MODE", "dev"), "HOST", "127.0.0.1"), []string{"--strict"}, exitOK},
-		{"failed", nil, nil, exitFailed},
-		{"failed, strictly", nil, []string{"--strict"}, exitFailed},
-		{"wrong flags", settings, []string{"--timeout", "0s"}, exitUsage},
-		{"wrong flags of serve", settings, []string{"--port", "70000"}, exitUsage},
+		{"to be heeded", settings, nil, shell.ExitOK},
+		{"to be heeded, strictly", settings, []string{"--strict"}, shell.ExitHeed},
+		{"fine, strictly", with2(with2(settings, "AUTH_MODE", "dev"), "HOST", "127.0.0.1"), []string{"--strict"}, shell.ExitOK},
+		{"failed", nil, nil, shell.ExitFailed},
+		{"failed, strictly", nil, []string{"--strict"}, shell.ExitFailed},
+		{"wrong flags", settings, []string{"--timeout", "0s"}, shell.ExitUsage},
+		{"wrong flags of serve", settings, []string{"--port", "70000"}, shell.ExitUsage},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := runProgram(t, tc.env, "", append([]string{"doctor", "--offline"}, tc.args...)...); got.code != tc.want {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/relay"
 )
@@ -37,7 +39,7 @@ func TestE2ERollingDeploy(t *testing.T) {
 	}
 	before.signal(t, syscall.SIGTERM)
 	f.spread(map[string]int{"after": 6})
-	if code := before.wait(t); code != exitOK {
+	if code := before.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	f.flowOn(200)
@@ -146,8 +148,8 @@ func (f *fleet) unmarked(outboxes []string) map[string]bool {
 // by now. It takes part again.
 func TestE2ESuspendedInstanceBeginsNothing(t *testing.T) {
 	f := openFleet(t, 6*time.Second)
-	broker := startBrokerProxy(t, f.at.pubsub) // sleeper's alone
-	sleeper := f.start("sleeper", envPubSubHost+"="+broker.addr)
+	broker := startBrokerProxy(t, f.at.PubSub) // sleeper's alone
+	sleeper := f.start("sleeper", gcp.EnvPubSub+"="+broker.addr)
 	f.spread(map[string]int{"sleeper": 6})
 	f.start("other")
 	its := f.spread(map[string]int{"sleeper": 3, "other": 3}).Of("sleeper")

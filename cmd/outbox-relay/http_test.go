@@ -2,15 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/relay"
 )
 
@@ -64,25 +63,9 @@ func TestReadinessTellsTheState(t *testing.T) {
 	}
 }
 
-func TestProblemDocument(t *testing.T) {
-	h := servicePages(func() (any, bool) { return nil, true }, prometheus.NewRegistry())
-	resp := get(t, h, "PUT", "/readyz")
-	var got problem
-	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
-		t.Fatal(err)
-	}
-	want := problem{Type: "about:blank", Title: "Method Not Allowed", Status: 405, Detail: "PUT is not allowed here", Instance: "/readyz"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("problem (-want +got):\n%s", diff)
-	}
-	if got, want := resp.Header.Get("Allow"), "GET, HEAD"; got != want {
-		t.Errorf("Allow is %q, want %q", got, want)
-	}
-}
-
 func TestSiteLeadsToTheAdminAPI(t *testing.T) {
 	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	h := site{pages{"/healthz": http.HandlerFunc(alive)}, api, api}
+	h := site{web.Pages{"/healthz": http.HandlerFunc(web.Alive)}, api, api}
 	for path, want := range map[string]int{
 		"/admin/v1": 418, "/admin/v1/dlq": 418, "/admin/v1/dlq/a%2Fb": 418,
 		"/healthz": 200, "/admin/v10": 404, "/admin": 404, "/": 404,
@@ -90,17 +73,5 @@ func TestSiteLeadsToTheAdminAPI(t *testing.T) {
 		if got := get(t, h, "GET", path).StatusCode; got != want {
 			t.Errorf("%s = %d, want %d", path, got, want)
 		}
-	}
-}
-
-func TestListenTellsATakenPort(t *testing.T) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lis.Close()
-	_, err = listen(lis.Addr().String(), "choose another")
-	if err == nil || !strings.Contains(err.Error(), "the port is taken; choose another") {
-		t.Errorf("listen = %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/relay/lease"
 )
 
@@ -27,11 +28,11 @@ func (f leaseFlags) Validate() error {
 }
 
 // instance names this process. The random part tells restarts apart.
-func (f leaseFlags) instance(env lookup) string {
+func (f leaseFlags) instance(env shell.Lookup) string {
 	if f.Instance != "" {
 		return f.Instance
 	}
-	name := env.get("K_REVISION") // Cloud Run's, whose hosts are all named alike
+	name := env.Get("K_REVISION") // Cloud Run's, whose hosts are all named alike
 	if name == "" {
 		name, _ = os.Hostname()
 	}

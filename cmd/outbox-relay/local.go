@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
+	"net"
 	"time"
 
-	"golang.org/x/term"
-
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/localrun"
+	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/tracing"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
+	"outboxrelay/dlq/admin/auth"
+	"outboxrelay/ier"
+	"outboxrelay/relay"
 )
 
 // localCmd runs everything on this machine.
@@ -80,7 +85,7 @@ func (c *localCmd) rate() float64 {
 }
 
 // Run runs until ctx ends, or until all records of --records are accounted for.
-func (c *localCmd) Run(ctx context.Context, p process) error {
+func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
 	catalog, err := c.load()
 	if err != nil {
 		return err
@@ -88,42 +93,82 @@ func (c *localCmd) Run(ctx context.Context, p process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
-	var outage *outage
+	var outage *demo.Outage
 	var troubles []*demo.Trouble
 	if c.Fault {
 		target, ok := catalog.Targets[c.FaultTarget]
 		if !ok || target.Kind != contracts.KindPubSub {
-			return usageError("--fault-target %s: the catalog has no such target", c.FaultTarget)
+			return shell.Usagef("--fault-target %s: the catalog has no such target", c.FaultTarget)
 		}
-		outage = newOutage(target, c.FaultAfter, c.FaultFor)
+		outage = demo.NewOutage(target, c.FaultAfter, c.FaultFor)
 		troubles = demo.Plan(catalog, rand.Uint64(), c.FaultTarget)
 	}
-	log, err := newLogger(p.stderr, logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}, localProject)
+	log, err := logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}.logger(p.Stderr, localrun.Project)
 	if err != nil {
 		return err
 	}
-	traces, err := tracesFrom(p.env)
+	traces, err := tracing.FromEnv(p.Env)
 	if err != nil {
 		return err
 	}
-	lis, err := listen(c.HTTP, "choose another with --http 127.0.0.1:PORT, or any free one with --http 127.0.0.1:0")
+	lis, err := web.Listen(c.HTTP, "choose another with --http 127.0.0.1:PORT, or any free one with --http 127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	run, err := openLocal(ctx, localConfig{
-		catalog: catalog, dataDir: c.DataDir, tuning: c.tuning(), outage: outage, troubles: troubles, lis: lis, log: log,
-		samples: c.Samples, rate: c.rate(), records: c.Records, traces: traces,
+	run, err := localrun.Open(ctx, localrun.Config{
+		Catalog: catalog, DataDir: c.DataDir, Outage: outage, Troubles: troubles, Listener: lis, Log: log,
+		Samples: c.Samples, Rate: c.rate(), Records: c.Records,
+		OpenService: func(ctx context.Context, at gcp.Place, wrap func(ier.Target) ier.Target) (localrun.Service, error) {
+			return openLocalService(ctx, serviceConfig{place: at, catalog: catalog, tuning: c.tuning(), wrapHandler: wrap, log: log, traces: traces}, lis.Addr())
+		},
 	})
 	if err != nil {
 		_ = lis.Close() // nothing has used it
 		return err
 	}
-	run.start(ctx)
-	return run.show(ctx, p.stdout, isTerminal(p.stdout))
+	run.Start(ctx)
+	return run.Show(ctx, p.Stdout, shell.IsTerminal(p.Stdout))
 }
 
-// isTerminal reports whether w is one that can be drawn on.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+const (
+	// localInstance is the one that owns the outboxes of a local run.
+	localInstance = "local"
+	// localLeaseTerm is short, since a run that was killed has its data taken up
+	// by the next after that.
+	localLeaseTerm = 3 * time.Second
+)
+
+// localService is a service as a local run shows it.
+type localService struct {
+	*service
+}
+
+// openLocalService joins a service for whoever is on this machine. addr is loopback: the
+// command line sees to it.
+func openLocalService(ctx context.Context, cfg serviceConfig, addr net.Addr) (localrun.Service, error) {
+	cfg.instance, cfg.leaseTerm, cfg.mode = localInstance, localLeaseTerm, auth.ModeDev
+	var err error
+	if cfg.who, err = auth.New(auth.Config{Mode: cfg.mode, ListenAddr: addr.String(), Log: cfg.log}); err != nil {
+		return nil, err
+	}
+	svc, err := newService(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return localService{svc}, nil
+}
+
+// Health tells how the relay does.
+func (s localService) Health() relay.Health { return s.relay.Health() }
+
+// Run serves the pages of every instance.
+func (s localService) Run(ctx context.Context, lis net.Listener) error {
+	return s.run(ctx, site{servicePages(s.health, s.registry), s.api, s.console}, lis)
+}
+
+// Close closes the service within its budget.
+func (s localService) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.budget)
+	defer cancel()
+	return s.close(ctx)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"regexp"
@@ -10,13 +11,17 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/localrun"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
+	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
 
 func TestLocalRecords(t *testing.T) {
 	got := runProgram(t, nil, "", "local", "--records", "200", "--rate", "0", "--http", "127.0.0.1:0")
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		t.Fatalf("local: %+v", got)
 	}
 	for _, want := range []string{
@@ -39,7 +44,7 @@ func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
 	// machine that stalls now and then.
 	got := runProgram(t, nil, "", "local", "--records", "300", "--rate", "60", "--http", "127.0.0.1:0",
 		"--fault", "--fault-after", "1s", "--fault-for", "5s")
-	if got.code != exitOK {
+	if got.code != shell.ExitOK {
 		t.Fatalf("local: %+v", got)
 	}
 	for _, want := range []string{
@@ -73,14 +78,14 @@ func TestLocalPrintsCommandsThatWork(t *testing.T) {
 		var got result
 		eventually(t, "its target takes it", func() bool { // it was refused until somebody saw that it is dead
 			got = runProgram(t, map[string]string{"OUTBOX_RELAY_URL": p[1], "OUTBOX_RELAY_TOKEN": p[2]}, "", args...)
-			return got.code != exitNotAll
+			return got.code != shell.ExitNotAll
 		})
-		if got.code != exitOK || got.stdout == "" {
+		if got.code != shell.ExitOK || got.stdout == "" {
 			t.Errorf("%s as %s: %+v", p[3], p[2], got)
 		}
 	}
 	run.stdout.find(t, "(?s)frozen aggregates: 1.*\n(dead letters: 1 SAFE_AUTO)\n")
-	if code := run.stop(t); code != exitOK {
+	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
 	if out := run.stdout.String(); !strings.Contains(out, "0 held") || !strings.Contains(out, "2 replays, 0 out of order") {
@@ -95,18 +100,22 @@ func TestLocalCountsDeadLetters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := openLocal(t.Context(), localConfig{
-		catalog: testCatalog(t), tuning: relay.DefaultTuning(), lis: lis, log: zap.NewNop(), samples: true, records: 60,
+	catalog := testCatalog(t)
+	run, err := localrun.Open(t.Context(), localrun.Config{
+		Catalog: catalog, Listener: lis, Log: zap.NewNop(), Samples: true, Records: 60,
+		OpenService: func(ctx context.Context, at gcp.Place, wrap func(ier.Target) ier.Target) (localrun.Service, error) {
+			return openLocalService(ctx, serviceConfig{place: at, catalog: catalog, tuning: relay.DefaultTuning(), wrapHandler: wrap, log: zap.NewNop()}, lis.Addr())
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run.cloud.PubSub.Faults().Add(pubsub.Fault{Topic: "ier-funnel-critical", Code: codes.InvalidArgument}); err != nil {
+	if _, err := run.Cloud.PubSub.Faults().Add(pubsub.Fault{Topic: "ier-funnel-critical", Code: codes.InvalidArgument}); err != nil {
 		t.Fatal(err)
 	}
-	run.start(t.Context())
+	run.Start(t.Context())
 	var out strings.Builder
-	if err := run.show(t.Context(), &out, false); err != nil {
+	if err := run.Show(t.Context(), &out, false); err != nil {
 		t.Errorf("show: %v", err)
 	}
 	if !regexp.MustCompile(`60 records appended, \d+ delivered, [1-9]\d* in the dead-letter queue, 0 held, 0 lost`).MatchString(out.String()) {
@@ -122,7 +131,7 @@ func TestLocalRunsUntilItIsStopped(t *testing.T) {
 			t.Errorf("%s = %d", path, status)
 		}
 	}
-	if code := run.stop(t); code != exitOK {
+	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
 	if !strings.Contains(run.stdout.String(), "records appended") {
@@ -133,11 +142,11 @@ func TestLocalRunsUntilItIsStopped(t *testing.T) {
 func TestLocalWithoutSamples(t *testing.T) {
 	run := startProgram(t, nil, "local", "--no-samples", "--http", "127.0.0.1:0")
 	firestore := run.stdout.find(t, `FIRESTORE_EMULATOR_HOST=(\S+)`)
-	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localProject, envFirestoreHost: firestore}
-	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != exitOK {
+	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localrun.Project, gcp.EnvFirestore: firestore}
+	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != shell.ExitOK {
 		t.Errorf("append beside it: %+v", got)
 	}
-	if code := run.stop(t); code != exitOK {
+	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
 }
@@ -145,7 +154,7 @@ func TestLocalWithoutSamples(t *testing.T) {
 func TestLocalTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
 	got := runProgram(t, nil, "", "local", "--http", cloud.PubSubAddr)
-	if got.code != exitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --http") {
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --http") {
 		t.Errorf("local: %+v", got)
 	}
 }

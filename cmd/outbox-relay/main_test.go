@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // asProgram makes the test binary run the program in place of the tests, so
@@ -45,15 +47,8 @@ func runProgram(t *testing.T, env map[string]string, stdin string, args ...strin
 	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, args, fromMap(env), strings.NewReader(stdin), &stdout, &stderr)
+	code := run(ctx, args, shell.LookupIn(env), strings.NewReader(stdin), &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
-}
-
-func fromMap(env map[string]string) lookup {
-	return func(name string) (string, bool) {
-		value, ok := env[name]
-		return value, ok
-	}
 }
 
 // output collects what a running program writes, and lets a test wait for it.
@@ -109,7 +104,7 @@ func startProgram(t *testing.T, env map[string]string, args ...string) *backgrou
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &background{stdout: newOutput(), stderr: newOutput(), cancel: cancel, code: make(chan int, 1)}
-	go func() { b.code <- run(ctx, args, fromMap(env), strings.NewReader(""), b.stdout, b.stderr) }()
+	go func() { b.code <- run(ctx, args, shell.LookupIn(env), strings.NewReader(""), b.stdout, b.stderr) }()
 	t.Cleanup(func() { b.stop(t) })
 	return b
 }
@@ -194,6 +189,23 @@ func (c *child) wait(t *testing.T) int {
 	case <-time.After(testPatience):
 		t.Fatalf("the process does not end; it wrote:\n%s%s", c.stdout, c.stderr)
 		return -1
+	}
+}
+
+// beside runs f until stop, and fails the test with its error. stop may be called
+// again.
+func beside(t *testing.T, f func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := f(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
 	}
 }
 

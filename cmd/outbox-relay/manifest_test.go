@@ -12,6 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // manifest is what the test looks at of the Cloud Run service.
@@ -114,7 +116,7 @@ func TestManifestSetsWhatTheBinaryKnows(t *testing.T) {
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	parsed, err := parse([]string{"serve"}, fromMap(c.env()), &stdout, &stderr)
+	parsed, err := parse([]string{"serve"}, shell.LookupIn(c.env()), &stdout, &stderr)
 	if err != nil {
 		t.Fatal(err)
 	}

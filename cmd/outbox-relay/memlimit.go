@@ -7,6 +7,8 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"go.uber.org/zap"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 const (
@@ -26,11 +28,11 @@ func limitMemory(container memlimit.Provider) error {
 }
 
 // resources are log fields of what the process may use, and who says so.
-func resources(env lookup) []zap.Field {
+func resources(env shell.Lookup) []zap.Field {
 	from := "none"
 	limit := debug.SetMemoryLimit(-1) // a negative one only asks
 	switch {
-	case env.get(envMemoryLimit) != "":
+	case env.Get(envMemoryLimit) != "":
 		from = envMemoryLimit
 	case limit != math.MaxInt64:
 		from = "container"

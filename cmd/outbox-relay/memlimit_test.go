@@ -9,12 +9,14 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"go.uber.org/zap/zapcore"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // fieldsOf encodes log fields into a map.
 func fieldsOf(env map[string]string) map[string]any {
 	enc := zapcore.NewMapObjectEncoder()
-	for _, f := range resources(fromMap(env)) {
+	for _, f := range resources(shell.LookupIn(env)) {
 		f.AddTo(enc)
 	}
 	return enc.Fields

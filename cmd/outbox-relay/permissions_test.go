@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/requirements"
 	"outboxrelay/dlq"
@@ -21,7 +22,7 @@ func TestE2EPermissionsAreThoseOfTheCalls(t *testing.T) {
 	c := openConsulate(t)
 	tap := &wiretap{t: t, calls: map[string]bool{}}
 	env := maps.Clone(c.env)
-	env[envFirestoreHost], env[envPubSubHost], env[envAuthHost] = tap.grpc(c.env[envFirestoreHost]), tap.grpc(c.env[envPubSubHost]), tap.http(c.env[envAuthHost])
+	env[gcp.EnvFirestore], env[gcp.EnvPubSub], env[gcp.EnvAuth] = tap.grpc(c.env[gcp.EnvFirestore]), tap.grpc(c.env[gcp.EnvPubSub]), tap.http(c.env[gcp.EnvAuth])
 	env["SWEEP_INTERVAL"] = "1s"
 	addTopic(t, env["CATALOG"])
 	c.env = env
@@ -36,7 +37,7 @@ func TestE2EPermissionsAreThoseOfTheCalls(t *testing.T) {
 	nobody := c.aggregate("nobody")
 	bad := c.roleChange(nobody, 1, map[string]any{"accountId": nobody, "roles": roles(1)})
 	c.append(bad)
-	id := dlq.ID(bad.key())
+	id := dlq.ID(keyOf(bad))
 	eventually(t, "the record is a dead letter", func() bool { return c.exists(contracts.CollectionDeadLetters, id) })
 	c.mustDLQ("viewer", "groups")
 	c.user(nobody, nil)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // words splits a command as a shell does, as far as playbooks need it.
@@ -60,7 +62,7 @@ func TestPlaybookCommandsParse(t *testing.T) {
 			case "outbox-relay":
 				var stdout, stderr bytes.Buffer
 				env := map[string]string{"OUTBOX_RELAY_URL": "https://relay.example.com", "OUTBOX_RELAY_TOKEN": "x", "GOOGLE_CLOUD_PROJECT": "my-project"}
-				if cmd, err := parse(args[1:], fromMap(env), &stdout, &stderr); err != nil || cmd == nil {
+				if cmd, err := parse(args[1:], shell.LookupIn(env), &stdout, &stderr); err != nil || cmd == nil {
 					t.Errorf("%s: %s: %v", name, line, err)
 				}
 				parsed++

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/restore"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
@@ -55,7 +56,7 @@ func (c *restoreCmd) Validate() error {
 }
 
 // Run settles, or tells what would be.
-func (c *restoreCmd) Run(ctx context.Context, p process) error {
+func (c *restoreCmd) Run(ctx context.Context, p shell.Process) error {
 	catalog, err := c.load()
 	if err != nil {
 		return err
@@ -63,11 +64,11 @@ func (c *restoreCmd) Run(ctx context.Context, p process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
-	at, err := c.place(p.env)
+	at, err := c.place(p.Env)
 	if err != nil {
 		return err
 	}
-	client, err := at.dialFirestore(ctx)
+	client, err := at.DialFirestore(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,40 +83,44 @@ func (c *restoreCmd) Run(ctx context.Context, p process) error {
 		As: restore.As(c.As), Before: c.Before, Outboxes: c.Outbox, By: c.By, Reason: c.Reason,
 	})
 	if err != nil {
-		return usageError("%w", err)
+		return shell.Usagef("%w", err)
 	}
 	return c.carryOut(ctx, p, r)
 }
 
 // carryOut looks first, so that whoever is asked knows what it is about.
-func (c *restoreCmd) carryOut(ctx context.Context, p process, r *restore.Restore) error {
+func (c *restoreCmd) carryOut(ctx context.Context, p shell.Process, r *restore.Restore) error {
 	report, err := r.Look(ctx)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return c.tell(p.stdout, report)
+		return c.tell(p.Stdout, report)
 	}
 	if !c.Yes {
-		if !isTerminalInput(p.stdin) {
-			return usageError("nobody can be asked: give --yes, or look with --dry-run first")
+		if !p.CanAnswer() {
+			return shell.Usagef("nobody can be asked: give --yes, or look with --dry-run first")
 		}
-		if err := c.tell(p.stderr, report); err != nil {
+		if err := c.tell(p.Stderr, report); err != nil {
 			return err
 		}
-		agreed, err := agrees(p, fmt.Sprintf("Settle %s as %s? [y/N] ", plural(found(report), "record"), c.As))
-		if err != nil || !agreed {
+		agreed, err := p.Agrees(fmt.Sprintf("Settle %s as %s? [y/N] ", shell.Plural(found(report), "record"), c.As))
+		if err != nil {
 			return err
+		}
+		if !agreed {
+			fmt.Fprintln(p.Stderr, "nothing was changed")
+			return nil
 		}
 	}
 	report, err = r.Run(ctx)
 	if running, ok := errors.AsType[*restore.RunningError](err); ok {
-		return &exitError{exitConflict, running}
+		return shell.Exit(shell.ExitConflict, running)
 	}
 	if report == nil {
 		return err
 	}
-	return errors.Join(err, c.tell(p.stdout, report))
+	return errors.Join(err, c.tell(p.Stdout, report))
 }
 
 func found(r *restore.Report) int {
@@ -123,36 +128,21 @@ func found(r *restore.Report) int {
 	return total.Found()
 }
 
-// agrees asks on the terminal.
-func agrees(p process, question string) (bool, error) {
-	fmt.Fprint(p.stderr, question)
-	line, err := bufio.NewReader(p.stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read answer: %w", err)
-	}
-	said := strings.ToLower(strings.TrimSpace(line))
-	if said == "y" || said == "yes" {
-		return true, nil
-	}
-	fmt.Fprintln(p.stderr, "nothing was changed")
-	return false, nil
-}
-
 // tell prints a report.
 func (c *restoreCmd) tell(w io.Writer, r *restore.Report) error {
 	if c.JSON {
-		return writeJSON(w, r)
+		return shell.WriteJSON(w, r)
 	}
-	t := newTable(w, "OUTBOX", "PENDING", "RETRYING", "HELD", "SETTLED", "NEWER", "FAULTY")
+	t := shell.NewTable(w, "OUTBOX", "PENDING", "RETRYING", "HELD", "SETTLED", "NEWER", "FAULTY")
 	for _, o := range append(r.Outboxes, r.Total()) {
-		t.row(o.Outbox, strconv.Itoa(o.Pending), strconv.Itoa(o.Retrying), strconv.Itoa(o.Held), strconv.Itoa(o.Settled), strconv.Itoa(o.Newer), strconv.Itoa(o.Faulty))
+		t.Row(o.Outbox, strconv.Itoa(o.Pending), strconv.Itoa(o.Retrying), strconv.Itoa(o.Held), strconv.Itoa(o.Settled), strconv.Itoa(o.Newer), strconv.Itoa(o.Faulty))
 	}
-	if err := t.flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s waiting in the export; %s: %d\n", plural(found(r), "record"), c.verb("settled as "+c.As), c.settles(r))
+	fmt.Fprintf(w, "%s waiting in the export; %s: %d\n", shell.Plural(found(r), "record"), c.verb("settled as "+c.As), c.settles(r))
 	fmt.Fprintf(w, "dead letters %s: %d; bulk replays %s: %d\n", c.verb("taken off their replays"), r.Replays, c.verb("ended"), r.Bulks)
-	fmt.Fprintf(w, "left as in the export: frozen aggregates: %d; paused lanes: %s\n", r.Frozen, orElse(terminal.Line(joined(r.Paused)), "none"))
+	fmt.Fprintf(w, "left as in the export: frozen aggregates: %d; paused lanes: %s\n", r.Frozen, cmp.Or(terminal.Line(strings.Join(r.Paused, ", ")), "none"))
 	return nil
 }
 

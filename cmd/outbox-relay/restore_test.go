@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
@@ -32,7 +33,7 @@ func openArchive(t *testing.T) *archive {
 	t.Helper()
 	a := &archive{t: t, cloud: startCloud(t), at: time.Now(), before: make(map[string]*contracts.Record)}
 	a.file, a.catalog = variant(t, "  - name: tagOutbox\n", "  - name: tagOutbox\n    onDelivered: delete\n")
-	a.docs = a.cloud.at.mustDialFirestore(t)
+	a.docs = mustDialFirestore(t, a.cloud.at)
 	for _, r := range []struct {
 		name, outbox, eventType string
 		fields                  map[string]any
@@ -98,7 +99,7 @@ func (a *archive) restore(args ...string) result {
 // decided is restore as somebody who may.
 func (a *archive) decided(args ...string) {
 	a.t.Helper()
-	if got := a.restore(append(args, "--by", "alice@example.com", "--reason", "lost", "--yes")...); got.code != exitOK {
+	if got := a.restore(append(args, "--by", "alice@example.com", "--reason", "lost", "--yes")...); got.code != shell.ExitOK {
 		a.t.Fatalf("%+v", got)
 	}
 }
@@ -187,7 +188,7 @@ func TestRestoreSettlesForReview(t *testing.T) {
 func TestRestoreOfOneOutboxLeavesTheOthers(t *testing.T) {
 	a := openArchive(t)
 	was := a.statuses()
-	if got := a.restore("--as", "delivered", "--dry-run"); got.code != exitOK || !strings.Contains(got.stdout, "to be settled as delivered") {
+	if got := a.restore("--as", "delivered", "--dry-run"); got.code != shell.ExitOK || !strings.Contains(got.stdout, "to be settled as delivered") {
 		t.Errorf("dry run: %+v", got)
 	}
 	if diff := cmp.Diff(was, a.statuses()); diff != "" {
@@ -207,14 +208,14 @@ func TestRestoreRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		"nobody":         {[]string{"--as", "delivered", "--yes"}, exitUsage, "--by and --reason"},
-		"no terminal":    {[]string{"--as", "delivered", "--by", "a", "--reason", "b"}, exitUsage, "nobody can be asked"},
-		"unknown":        {[]string{"--as", "delivered", "--dry-run", "--outbox", "nowhere"}, exitUsage, "no outbox nowhere"},
-		"another way":    {[]string{"--as", "dead", "--dry-run"}, exitUsage, "must be one of"},
-		"beside a relay": {[]string{"--as", "delivered", "--by", "a", "--reason", "b", "--yes"}, exitConflict, "the relay runs: relay-1"},
+		"nobody":         {[]string{"--as", "delivered", "--yes"}, shell.ExitUsage, "--by and --reason"},
+		"no terminal":    {[]string{"--as", "delivered", "--by", "a", "--reason", "b"}, shell.ExitUsage, "nobody can be asked"},
+		"unknown":        {[]string{"--as", "delivered", "--dry-run", "--outbox", "nowhere"}, shell.ExitUsage, "no outbox nowhere"},
+		"another way":    {[]string{"--as", "dead", "--dry-run"}, shell.ExitUsage, "must be one of"},
+		"beside a relay": {[]string{"--as", "delivered", "--by", "a", "--reason", "b", "--yes"}, shell.ExitConflict, "the relay runs: relay-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.code == exitConflict {
+			if c.code == shell.ExitConflict {
 				a.set(contracts.CollectionLeases, "instance.relay-1", map[string]any{"kind": "instance", "instance": "relay-1", "termMillis": 60_000})
 			}
 			if got := a.restore(c.args...); got.code != c.code || !strings.Contains(got.stderr, c.says) {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/contracts"
 )
 
@@ -15,7 +16,7 @@ func sampleOf(by *contracts.Catalog, random *rand.Rand, outbox, eventType, aggre
 }
 
 // recordOf is sampleOf for what is appended as it is.
-func (c *clinic) recordOf(outbox, eventType, aggregate string, v int64) appendable {
+func (c *clinic) recordOf(outbox, eventType, aggregate string, v int64) appender.Record {
 	rec := sampleOf(c.catalog, rand.New(rand.NewPCG(rand.Uint64(), 0)), outbox, eventType, aggregate, v)
-	return appendable{outbox: outbox, id: rec.ID, fields: rec.ProducerFields()}
+	return appender.Record{Outbox: outbox, ID: rec.ID, Fields: rec.ProducerFields()}
 }

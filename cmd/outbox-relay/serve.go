@@ -11,6 +11,10 @@ import (
 	"github.com/alecthomas/kong"
 	"go.uber.org/zap"
 
+	"outboxrelay/cmd/outbox-relay/heart"
+	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/cmd/outbox-relay/tracing"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
@@ -53,8 +57,8 @@ func (c *serveCmd) Validate() error {
 }
 
 // Run serves until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, p process) error {
-	at, err := c.place(p.env)
+func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
+	at, err := c.place(p.Env)
 	if err != nil {
 		return err
 	}
@@ -65,11 +69,11 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
-	log, err := newLogger(p.stderr, c.logFlags, at.project)
+	log, err := c.logger(p.Stderr, at.Project)
 	if err != nil {
 		return err
 	}
-	traces, err := tracesFrom(p.env)
+	traces, err := tracing.FromEnv(p.Env)
 	if err != nil {
 		return err
 	}
@@ -77,26 +81,30 @@ func (c *serveCmd) Run(ctx context.Context, p process) error {
 	if err != nil {
 		return err
 	}
-	lis, err := listen(net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), "choose another with --port or PORT")
+	lis, err := web.Listen(net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), "choose another with --port or PORT")
 	if err != nil {
 		return err
 	}
-	beating := newHeart(log)
+	beating := heart.New(log)
 	svc, err := newService(ctx, serviceConfig{
 		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), who: who, mode: auth.Mode(c.AuthMode), log: log,
-		instance: c.instance(p.env), revision: p.env.get("K_REVISION"), leaseTerm: c.LeaseTerm,
-		traces: traces, heart: beating,
+		instance: c.instance(p.Env), revision: p.Env.Get("K_REVISION"), leaseTerm: c.LeaseTerm,
+		traces: traces, heart: beating, keeper: beating.Watch("leases", leasePatience+2*c.LeaseTerm),
 	})
 	if err != nil {
 		_ = lis.Close() // nothing has used it
 		return err
 	}
 	log.Info("serving", append([]zap.Field{
-		zap.Stringer("addr", lis.Addr()), zap.String("project", at.project), zap.String("outboxes", outboxNames(catalog)),
+		zap.Stringer("addr", lis.Addr()), zap.String("project", at.Project), zap.String("outboxes", outboxNames(catalog)),
 		zap.Stringer("build", thisBuild()),
-	}, resources(p.env)...)...)
-	return svc.run(ctx, site{servicePages(svc.health, svc.registry).watchedBy(beating), svc.api, svc.console}, lis)
+	}, resources(p.Env)...)...)
+	return svc.run(ctx, site{watchedBy(servicePages(svc.health, svc.registry), beating), svc.api, svc.console}, lis)
 }
+
+// leasePatience, with two terms, is for the goroutine that keeps the leases,
+// which beats before each call of a fifth of a term.
+const leasePatience = time.Minute
 
 // tuningFlags are the relay's intervals that a deployment may want to change.
 // Their defaults are the relay's own; see tuningDefaults.

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/cmd/outbox-relay/demo"
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
@@ -52,9 +54,9 @@ type audience struct {
 }
 
 // watchCloud subscribes to everything that the relay publishes at a place.
-func watchCloud(t *testing.T, at place) *audience {
+func watchCloud(t *testing.T, at gcp.Place) *audience {
 	t.Helper()
-	client, err := at.dialPubSub(t.Context())
+	client, err := at.DialPubSub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +64,14 @@ func watchCloud(t *testing.T, at place) *audience {
 		t.Fatal(err)
 	}
 	a := &audience{ledger: demo.NewLedger()}
-	a.producers = &demo.Producers{Client: at.mustDialFirestore(t), Catalog: testCatalog(t), Ledger: a.ledger, Seed: uint64(time.Now().UnixNano())}
+	a.producers = &demo.Producers{Client: mustDialFirestore(t, at), Catalog: testCatalog(t), Ledger: a.ledger, Seed: uint64(time.Now().UnixNano())}
 	consumers := &demo.Consumers{Client: client, Catalog: testCatalog(t), Ledger: a.ledger}
 	if err := consumers.Subscribe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	consuming := startPart(t.Context(), func(err error) { t.Error(err) }, consumers.Run)
+	consuming := beside(t, consumers.Run)
 	t.Cleanup(func() {
-		consuming.stop()
+		consuming()
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
@@ -138,7 +140,7 @@ func TestE2EServeDeliversAndStops(t *testing.T) {
 	if _, body := fetch(t, addr, "/metrics"); !strings.Contains(body, "relay_lag_seconds") || !strings.Contains(body, "go_goroutines") {
 		t.Error("/metrics lacks the relay's or the process's")
 	}
-	if code := service.stop(t); code != exitOK {
+	if code := service.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, service.stderr)
 	}
 	if status, _ := fetch(t, addr, "/healthz"); status != 0 {
@@ -171,7 +173,7 @@ func TestServeTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
 	_, port, _ := strings.Cut(cloud.PubSubAddr, ":")
 	got := runProgram(t, cloud.env, "", "serve", "--host", "127.0.0.1", "--port", port)
-	if got.code != exitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --port or PORT") {
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, "the port is taken; choose another with --port or PORT") {
 		t.Errorf("serve: %+v", got)
 	}
 }
@@ -199,7 +201,7 @@ func TestE2EServeKilled(t *testing.T) {
 	second.stderr.find(t, servingAddr)
 	audience.expectAll(t)
 	second.signal(t, syscall.SIGTERM)
-	if code := second.wait(t); code != exitOK {
+	if code := second.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGTERM, stderr:\n%s", code, second.stderr)
 	}
 }

@@ -17,6 +17,11 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/heart"
+	"outboxrelay/cmd/outbox-relay/status"
+	"outboxrelay/cmd/outbox-relay/tracing"
+	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin/auth"
@@ -40,7 +45,7 @@ const (
 
 // serviceConfig is what a service is made of.
 type serviceConfig struct {
-	place        place
+	place        gcp.Place
 	catalog      *contracts.Catalog // with no handler target left but that of claims
 	ensureTopics bool
 	// wrapHandler, if not nil, is given each handler target and returns what
@@ -53,8 +58,9 @@ type serviceConfig struct {
 	instance    string // among those that share the outboxes
 	revision    string // of the deployment; may be empty
 	leaseTerm   time.Duration
-	heart       *heart        // that watches over the service; nil: none
-	traces      *tracesConfig // nil: none
+	heart       *heart.Heart    // that watches over the service; nil: none
+	keeper      *heart.Sign     // which what keeps the leases beats; nil: none
+	traces      *tracing.Config // nil: none
 }
 
 // service is a relay joined with its clients, targets and metrics.
@@ -63,9 +69,9 @@ type service struct {
 	relay    *relay.Relay
 	api      http.Handler // the admin API, under admin.Prefix
 	console  *console.Server
-	lags     *lagWindow // of the last minute
+	lags     *status.Lags // of the last minute
 	registry *prometheus.Registry
-	heart    *heart
+	heart    *heart.Heart
 	budget   time.Duration // from the wish to stop to the end
 	cleanups []cleanup     // in the order in which they were added
 }
@@ -147,7 +153,7 @@ type stores struct {
 func (s *service) openStores(ctx context.Context, cfg serviceConfig) (stores, error) {
 	var clients []*firestore.Client
 	for _, what := range []string{"watching", "writing", "dead-letter queue's", "leases'"} {
-		client, err := cfg.place.dialFirestore(ctx)
+		client, err := cfg.place.DialFirestore(ctx)
 		if err != nil {
 			return stores{}, err
 		}
@@ -161,7 +167,7 @@ func (s *service) openStores(ctx context.Context, cfg serviceConfig) (stores, er
 	}
 	leases := &relay.Leases{
 		Store: dlqfirestore.New(clients[3]), Instance: cfg.instance, Revision: cfg.revision, Term: cfg.leaseTerm,
-		Beat: cfg.heart.watch("leases", leasePatience+2*cfg.leaseTerm).beat,
+		Beat: cfg.keeper.Beat,
 	}
 	return stores{
 		relay: relayfirestore.New(clients[0], clients[1]), queue: queue, traces: dlqtrace.New(letters, queue, cfg.catalog), leases: leases,
@@ -170,7 +176,7 @@ func (s *service) openStores(ctx context.Context, cfg serviceConfig) (stores, er
 
 // openPubSub connects to Pub/Sub and looks at the topics.
 func (s *service) openPubSub(ctx context.Context, cfg serviceConfig) (*ierpubsub.Clients, error) {
-	clients, err := ierpubsub.NewClients(ctx, cfg.place.project, cfg.place.pubsubOptions()...)
+	clients, err := ierpubsub.NewClients(ctx, cfg.place.Project, cfg.place.PubSubOptions()...)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +193,7 @@ func (s *service) openRouter(ctx context.Context, clients *ierpubsub.Clients, tr
 		return nil, err
 	}
 	s.cleanUp("lag samples", sampler.Close)
-	s.lags = newLagWindow(sampler, time.Now)
+	s.lags = status.NewLags(sampler, time.Now)
 	topics, err := ierpubsub.NewTargets(clients, cfg.catalog, ierpubsub.Settings{Metrics: metrics, Log: log})
 	if err != nil {
 		return nil, err
@@ -242,7 +248,7 @@ type state struct {
 	Build build `json:"build"`
 }
 
-// health tells the relay's state; see healthSource.
+// health tells the relay's state; see web.HealthSource.
 func (s *service) health() (any, bool) {
 	h := s.relay.Health()
 	return state{h, thisBuild()}, h.Ready
@@ -253,14 +259,14 @@ func (s *service) health() (any, bool) {
 // can tell that it is stopping. An error says why the service stopped by
 // itself, or what it could not finish.
 func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener) error {
-	srv := newHTTPServer(pages, s.log)
+	srv := web.NewServer(pages, s.log)
 	g, ctx := errgroup.WithContext(ctx)
 	stopBy := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() { stopBy <- time.Now().Add(s.budget) })()
 	defer context.AfterFunc(ctx, s.console.Close)() // open pages turn to another instance, which they find on their own
-	defer context.AfterFunc(ctx, s.heart.rest)()
-	g.Go(func() error { return s.heart.feel(ctx, s.relay) })
-	g.Go(func() error { return serveHTTP(srv, lis) })
+	defer context.AfterFunc(ctx, s.heart.Rest)()
+	g.Go(func() error { return s.heart.Feel(ctx, s.relay) })
+	g.Go(func() error { return web.Serve(srv, lis) })
 	g.Go(func() error {
 		err := s.relay.Run(ctx)
 		deadline := time.Now().Add(s.budget)
@@ -283,7 +289,7 @@ func answerLast(ctx context.Context, srv *http.Server) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
-	return shutHTTP(ctx, srv)
+	return web.Shut(ctx, srv)
 }
 
 func (s *service) cleanUp(what string, f func(context.Context) error) {

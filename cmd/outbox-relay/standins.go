@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -40,11 +41,11 @@ func (f standInFlags) topics() (map[string]string, error) {
 func (f standInFlags) apply(catalog *contracts.Catalog) (*contracts.Catalog, error) {
 	topics, err := f.topics()
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, shell.Usagef("%w", err)
 	}
 	with, err := catalog.WithTopics(topics)
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, shell.Usagef("%w", err)
 	}
 	var missing []string
 	for name, target := range with.Targets {
@@ -54,7 +55,7 @@ func (f standInFlags) apply(catalog *contracts.Catalog) (*contracts.Catalog, err
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return nil, usageError("the catalog's target %s is a handler, and none is registered: give it a topic with --stand-in %s=TOPIC",
+		return nil, shell.Usagef("the catalog's target %s is a handler, and none is registered: give it a topic with --stand-in %s=TOPIC",
 			strings.Join(missing, ", "), missing[0])
 	}
 	return with, nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // What the builder of the image links in; see deploy/cloudrun/image. Any other
@@ -74,7 +76,7 @@ func version() string { return thisBuild().String() }
 type versionCmd struct{}
 
 // Run prints.
-func (versionCmd) Run(_ context.Context, p process) error {
-	_, err := fmt.Fprintln(p.stdout, version())
+func (versionCmd) Run(_ context.Context, p shell.Process) error {
+	_, err := fmt.Fprintln(p.Stdout, version())
 	return err
 }

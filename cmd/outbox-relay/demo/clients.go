@@ -96,7 +96,7 @@ func (c *Clients) follow(ctx context.Context, a *app) {
 	a.session, _ = c.Auth.SignIn(ctx, a.account) // tried again when there is a signal
 	for ctx.Err() == nil {
 		c.listen(ctx, a)
-		pause(ctx, listenAgain)
+		Pause(ctx, listenAgain)
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *Clients) listen(ctx context.Context, a *app) {
 		}
 		c.Ledger.SignalRead()
 		for snap.Exists() && c.obey(ctx, a, snap) != nil {
-			if !pause(ctx, listenAgain) {
+			if !Pause(ctx, listenAgain) {
 				return
 			}
 		}
@@ -143,14 +143,4 @@ func (c *Clients) renewed(ctx context.Context, a *app) (*Session, error) {
 		return c.Auth.SignIn(ctx, a.account)
 	}
 	return c.Auth.Renew(ctx, a.session)
-}
-
-// pause waits, and is false when ctx ended before.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

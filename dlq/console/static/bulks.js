@@ -1,5 +1,5 @@
 "use strict";
-// The rate that is typed, in what will happen: as dlq.PlanBulk has it.
+// The rate that is typed, in what will happen: as bulk.PlanOf has it.
 (() => {
   const form = document.getElementById("start");
   if (!form) return;

@@ -1,0 +1,44 @@
+package operator
+
+import (
+	"context"
+	"net/url"
+
+	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
+)
+
+type auditCmd struct {
+	Actor   string `placeholder:"IDENTITY" help:"By this identity; relay is the service itself."`
+	Action  string `placeholder:"ACTION" help:"replay, discard, authorize, release, ..."`
+	On      string `placeholder:"ID" help:"About this dead letter, aggregate, lane or bulk replay."`
+	Subject string `placeholder:"KIND" help:"dead_letter, freeze, lane, bulk_replay or access."`
+	TraceID string `name:"trace-id" placeholder:"ID" help:"Of this trace."`
+	From    when   `placeholder:"TIME" help:"Since: a time in RFC 3339, or a duration back from now such as 2h."`
+	To      when   `placeholder:"TIME" help:"Before, likewise."`
+	pageFlags
+	apiFlags
+}
+
+// Run prints one page of the audit.
+func (c *auditCmd) Run(ctx context.Context, p shell.Process) error {
+	return c.ask(p, func(d *desk) error {
+		query := url.Values{}
+		for name, value := range map[string]string{
+			"actor": c.Actor, "action": c.Action, "on": c.On, "subject": c.Subject, "traceId": c.TraceID,
+			"from": c.From.query(), "to": c.To.query(),
+		} {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		c.add(query)
+		return show(ctx, d, "/audit", query, func(page adminapi.List[adminapi.Entry]) error {
+			t := shell.NewTable(d.Stdout, "AT", "WHO", "ROLE", "DID", "TO", "FROM STATE", "TO STATE", "REASON")
+			for _, e := range page.Items {
+				t.Row(moment(e.At), e.Actor, e.Role, e.Action, e.Subject+" "+e.On, orDash(e.From), orDash(e.To), orDash(brief(e.Reason, 60)))
+			}
+			return d.endPage(t, len(page.Items), "entries", page.NextPageToken)
+		})
+	})
+}

@@ -1,0 +1,66 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
+)
+
+type listCmd struct {
+	Any bool `help:"Closed ones too: replayed and discarded."`
+	filterFlags
+	pageFlags
+	apiFlags
+}
+
+// Run prints one page of dead letters.
+func (c *listCmd) Run(ctx context.Context, p shell.Process) error {
+	return c.ask(p, func(d *desk) error {
+		filter := c.filter()
+		if !c.Any && c.State == "" {
+			open := true
+			filter.Open = &open
+		}
+		query, err := filterQuery(filter)
+		if err != nil {
+			return err
+		}
+		c.add(query)
+		return show(ctx, d, "/dlq", query, func(page adminapi.List[adminapi.Item]) error {
+			t := shell.NewTable(d.Stdout, "DEAD SINCE", "TIER", "STATE", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
+			for _, i := range page.Items {
+				t.Row(moment(i.DeadAt), string(i.Tier), standing(i), i.Outbox+"/"+i.EventType,
+					i.AggregateID+" v"+strconv.FormatInt(i.AggregateVersion, 10), brief(lastError(i), 60), i.ID)
+			}
+			return d.endPage(t, len(page.Items), "dead letters", page.NextPageToken)
+		})
+	})
+}
+
+// standing is an item's state, and what is under way.
+func standing(i adminapi.Item) string {
+	switch {
+	case i.Replaying != nil:
+		return string(i.State) + ", replaying"
+	case i.Open && i.Replays > 0:
+		return fmt.Sprintf("%s, %d replayed in vain", i.State, i.Replays)
+	}
+	return string(i.State)
+}
+
+// lastError is the last failed attempt's, or the reason where there was none.
+func lastError(i adminapi.Item) string {
+	if len(i.Errors) == 0 {
+		return string(i.Reason)
+	}
+	return told(i.Errors[len(i.Errors)-1])
+}
+
+// told is a failed attempt's code and message. Some messages begin with the code.
+func told(e adminapi.Attempt) string {
+	return e.Code + ": " + strings.TrimPrefix(e.Message, e.Code+": ")
+}

@@ -1,0 +1,192 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// counter is a desk in front of an API of the test's, without patience. answers
+// holds what each path answers, look by look; the last one stays.
+func counter(t *testing.T, answers map[string][]any) (d *desk, stdout, stderr *strings.Builder) {
+	t.Helper()
+	looks := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, "/admin/v1")
+		all := answers[path]
+		if len(all) == 0 {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(all[min(looks[path], len(all)-1)])
+		looks[path]++
+	}))
+	t.Cleanup(server.Close)
+	client, err := adminapi.New(adminapi.Config{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	stdout, stderr = &strings.Builder{}, &strings.Builder{}
+	return &desk{Client: client, Process: shell.Process{Stdout: stdout, Stderr: stderr}, self: "outbox-relay dlq"}, stdout, stderr
+}
+
+func TestWaitIsExplained(t *testing.T) {
+	paused := adminapi.List[adminapi.Lane]{Items: []adminapi.Lane{
+		{Lane: contracts.CriticalLane, Paused: true, PausedBy: "alice", PauseReason: "the consumer moves"}, {Lane: contracts.StandardLane},
+	}}
+	running := adminapi.List[adminapi.Lane]{Items: []adminapi.Lane{{Lane: contracts.CriticalLane}}}
+	replaying := func(lane contracts.Lane) adminapi.Item {
+		return adminapi.Item{ID: "x", Lane: lane, PendingTargets: []string{"FUNNEL"}, Replaying: &adminapi.Request{}}
+	}
+	targets := func(out string) adminapi.TargetList {
+		l := adminapi.TargetList{Instance: "relay-1", Items: []adminapi.Target{{Target: "CLAIMS_HANDLER", State: "closed"}, {Target: "FUNNEL", State: "closed"}}}
+		for n := range l.Items {
+			if l.Items[n].Target == out {
+				l.Items[n].State, l.Items[n].Reason = "open", "Unavailable"
+			}
+		}
+		return l
+	}
+	const unseen, unknown = "still waiting; what for cannot be seen here", "still waiting; what for is not known: its lane is not paused, and relay-1 sees none of its targets out\n"
+	for _, tc := range []struct {
+		name           string
+		lane           contracts.Lane
+		lanes, targets any // nil: not to be seen
+		want           string
+	}{
+		{"its lane is paused", contracts.CriticalLane, paused, nil, "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n"},
+		{"another lane is paused", contracts.StandardLane, paused, targets(""), unknown},
+		{"its target is out", contracts.CriticalLane, running, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n"},
+		{"its target is out, and the lanes cannot be seen", contracts.CriticalLane, nil, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n"},
+		{"another target is out", contracts.CriticalLane, running, targets("CLAIMS_HANDLER"), unknown},
+		{"the targets cannot be seen", contracts.CriticalLane, running, nil, unseen},
+		{"the lanes cannot be seen", contracts.CriticalLane, nil, targets(""), unseen},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := map[string][]any{"/dlq/x": {replaying(tc.lane), replaying(tc.lane), adminapi.Item{State: contracts.DeadReplayed}}}
+			for path, answer := range map[string]any{"/lanes": tc.lanes, "/targets": tc.targets} {
+				if answer != nil {
+					answers[path] = []any{answer}
+				}
+			}
+			d, stdout, stderr := counter(t, answers)
+			if err := d.await(t.Context(), "x"); err != nil {
+				t.Fatal(err)
+			}
+			if got := stderr.String(); !strings.HasPrefix(got, tc.want) || strings.Count(got, "still waiting") != 1 || stdout.String() != "delivered\n" {
+				t.Errorf("told %q and %q, want %q once", stdout, got, tc.want)
+			}
+		})
+	}
+	t.Run("a bulk replay", func(t *testing.T) {
+		bulk := func(state dlq.BulkState, replaying int) adminapi.Bulk {
+			return adminapi.Bulk{State: state, Total: 2, Replaying: replaying, Delivered: 2 - replaying}
+		}
+		d, _, stderr := counter(t, map[string][]any{"/replays/b": {bulk(dlq.BulkRunning, 2), bulk(dlq.BulkRunning, 2), bulk(dlq.BulkDone, 0)}, "/lanes": {paused}, "/targets": {targets("FUNNEL")}})
+		if err := d.follow(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		want := "still waiting; what of it is concerned waits: CRITICAL_LANE is paused by alice: the consumer moves; FUNNEL is out (Unavailable), as relay-1 sees it\n"
+		if got := stderr.String(); got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	})
+}
+
+func TestEndThatIsNoFailureIsNotToldAsOne(t *testing.T) {
+	waits := adminapi.Item{State: contracts.DeadAwaitingReview, Replays: 1, Replaying: &adminapi.Request{}, Errors: []adminapi.Attempt{{Code: "Internal", Message: "long ago"}}}
+	ended := func(change func(*adminapi.Item)) adminapi.Item {
+		i := waits
+		i.Replaying = nil
+		change(&i)
+		return i
+	}
+	for _, tc := range []struct {
+		name  string
+		looks []any
+		want  string
+	}{
+		{"it failed", []any{waits, ended(func(i *adminapi.Item) { i.Replays = 2 })}, "the replay failed: Internal: long ago"},
+		{"it had ended before the first look", []any{ended(func(i *adminapi.Item) { i.Replays = 2 })}, "the replay failed: Internal: long ago"},
+		{"it was taken back", []any{waits, ended(func(*adminapi.Item) {})}, "the replay ended without a delivery or a failure: it is awaiting_review now"},
+		{"it was given up", []any{waits, ended(func(i *adminapi.Item) { i.State = contracts.DeadDiscarded })}, "it was given up while its replay was waited for"},
+	} {
+		d, _, _ := counter(t, map[string][]any{"/dlq/x": tc.looks})
+		if err := d.await(t.Context(), "x"); err == nil || err.Error() != tc.want {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}
+
+func TestStandstillIsToldOnceItIsLong(t *testing.T) {
+	s := &standstill{patience: time.Hour, since: time.Now()}
+	told := 0
+	look := func(at string) { s.look(context.Background(), at, func() { told++ }) }
+	look("a")
+	s.since = time.Now().Add(-2 * time.Hour)
+	look("b") // it has got on
+	if told != 0 {
+		t.Error("told though it gets on")
+	}
+	s.since = time.Now().Add(-2 * time.Hour)
+	look("b")
+	look("b")
+	if told != 1 {
+		t.Errorf("told %d times, want once", told)
+	}
+}
+
+func TestDeliveredBlockTellsOfItsFreeze(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		tier  contracts.Tier
+		trace any
+		want  string
+	}{
+		{
+			"frozen", contracts.SecurityBlock,
+			adminapi.Timeline{Freezes: []adminapi.Freeze{{AggregateID: "b", State: dlq.Frozen}, {AggregateID: "a 1", State: dlq.Frozen}}},
+			"delivered\na 1 is still frozen, and its later records are held; to release it:\noutbox-relay dlq release 'a 1' --reason '...'\n",
+		},
+		{"being released", contracts.SecurityBlock, adminapi.Timeline{Freezes: []adminapi.Freeze{{AggregateID: "a 1", State: dlq.Releasing}}}, "delivered\n"},
+		{"not frozen", contracts.SecurityBlock, adminapi.Timeline{}, "delivered\n"},
+		{"of another tier", contracts.ReviewRequired, adminapi.Timeline{Freezes: []adminapi.Freeze{{AggregateID: "a 1", State: dlq.Frozen}}}, "delivered\n"},
+		{"not known", contracts.SecurityBlock, nil, "delivered\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := map[string][]any{"/dlq/x": {adminapi.Item{State: contracts.DeadReplayed, Tier: tc.tier, AggregateID: "a 1", TraceID: "t"}}}
+			if tc.trace != nil {
+				answers["/trace/t"] = []any{tc.trace}
+			}
+			d, stdout, stderr := counter(t, answers)
+			if err := d.await(t.Context(), "x"); err != nil {
+				t.Fatal(err)
+			}
+			if stdout.String() != tc.want || (tc.trace == nil) != strings.Contains(stderr.String(), "not known whether a 1 is still frozen") {
+				t.Errorf("told %q and %q, want %q", stdout, stderr, tc.want)
+			}
+		})
+	}
+}
+
+func TestEmptyPageWithMoreBehindIt(t *testing.T) {
+	d, stdout, stderr := counter(t, nil)
+	if err := d.endPage(shell.NewTable(io.Discard, "HEAD"), 0, "dead letters", "n"); err != nil {
+		t.Fatal(err)
+	}
+	if stdout.String() != "no dead letters on this page\n" || !strings.Contains(stderr.String(), "--page-token n") {
+		t.Errorf("told %q and %q", stdout, stderr)
+	}
+}

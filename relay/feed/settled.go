@@ -1,0 +1,113 @@
+package feed
+
+import (
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// settledMemory is how many settlements of a lane a ledger remembers. They tell
+// what was read before them and comes after them: an answer on its way, a
+// snapshot that waits until its reader takes it. At 1,000 records a second that
+// is four seconds; what is older than what was forgotten is read again.
+const settledMemory = 4096
+
+// settlements are the last ones of an outbox, those of each lane apart: a flood
+// in one does not push out another's. Those of strays have no lane.
+type settlements map[contracts.Lane]*settledRing
+
+func (s settlements) add(lane contracts.Lane, id string, what settled) {
+	r := s[lane]
+	if r == nil {
+		r = newSettledRing(settledMemory)
+		s[lane] = r
+	}
+	r.add(id, what)
+}
+
+// judge judges a document that a lane's feed read, and is not in memory. Its record
+// was settled in that lane, or as a stray. Without a lane it is one that was
+// searched, and may have been anything before.
+func (s settlements) judge(d Sight, by contracts.Lane) Judgement {
+	j := Unknown
+	for lane, r := range s {
+		if by != "" && lane != by && lane != "" {
+			continue
+		}
+		switch r.judge(d) {
+		case Known:
+			return Known
+		case Doubtful:
+			j = Doubtful
+		case Unknown, Leaving:
+		}
+	}
+	return j
+}
+
+// settledRing remembers the last settlements of one lane.
+type settledRing struct {
+	records map[string]settled // by document ID
+	size    int
+	order   []string // of the documents: grows to size, then goes round
+	next    int
+	// forgotten is the latest server time of a settlement that is not remembered
+	// any more.
+	forgotten time.Time
+}
+
+// settled tells which versions of a document are older than its settlement.
+type settled struct {
+	at      time.Time // versions that were written before this server time, whenever they were read
+	created time.Time // reads of a document of that creation, which was deleted; zero: it still stands
+	since   time.Time // for a deletion, which carries no time: what the server's time was at least
+}
+
+func (s settled) covers(d Sight) bool {
+	return d.UpdateTime.Before(s.at) || !s.created.IsZero() && d.CreateTime.Equal(s.created)
+}
+
+func newSettledRing(size int) *settledRing {
+	return &settledRing{records: make(map[string]settled), size: size}
+}
+
+func (r *settledRing) add(id string, s settled) {
+	if _, ok := r.records[id]; !ok {
+		r.push(id)
+	}
+	r.records[id] = s
+}
+
+// push takes up a document in the place of the one that is there the longest.
+func (r *settledRing) push(id string) {
+	if len(r.order) < r.size {
+		r.order = append(r.order, id)
+		return
+	}
+	oldest := r.order[r.next]
+	for _, t := range []time.Time{r.records[oldest].at, r.records[oldest].since} {
+		if t.After(r.forgotten) {
+			r.forgotten = t
+		}
+	}
+	delete(r.records, oldest)
+	r.order[r.next] = id
+	r.next = (r.next + 1) % r.size
+}
+
+// readSkew is by how much a read's server time may be late: what it shows is not
+// older than that.
+const readSkew = time.Second
+
+// judge tells what is known of a document. One that has not changed since a
+// settlement that is forgotten, and was read before that, may be what was settled.
+// While a reader keeps up, what it reads is younger than any that is forgotten.
+func (r *settledRing) judge(d Sight) Judgement {
+	if s, ok := r.records[d.ID]; ok && s.covers(d) {
+		return Known
+	}
+	if !r.forgotten.IsZero() && !d.UpdateTime.After(r.forgotten) && d.ReadTime.Before(r.forgotten.Add(readSkew)) {
+		return Doubtful
+	}
+	return Unknown
+}

@@ -1,0 +1,72 @@
+package feed
+
+// Step takes in an event and returns what is to be done about it, in that order:
+// the last says what becomes of the record of a Turn, or of one that was tried,
+// withdrawn or given back. The actions are the caller's until the next call.
+func (m *Machine) Step(e Event) ([]Action, Taken) {
+	clear(m.actions)
+	m.actions = m.actions[:0]
+	taken := Taken{}
+	switch e := e.(type) {
+	case Batch:
+		taken = e.Feed.batch(e)
+	case Back:
+		taken = e.Gate.feed.back(e)
+	case BackEnded:
+		e.Gate.feed.backEnded(e.Gate, e.UpTo)
+	case Sized:
+		e.Feed.portion.learn(e.Records)
+	case Found:
+		m.found(e.Record)
+	case Missed:
+		m.becomes(e.Record, e.Record.Home.missed(e.Record))
+	case Reread:
+		e.Feed.rewind(e.From)
+	case Refused:
+		m.refused(e.Record)
+	case Idle:
+		m.answer(aggregateGate(e.Aggregate))
+	case Turn:
+		m.becomes(e.Record, m.turn(e))
+	case Tried:
+		m.becomes(e.Record, m.tried(e))
+	case Holds:
+		m.becomes(e.Record, m.holds(e.Record))
+	case Withdrawn:
+		m.becomes(e.Record, m.withdrawn(e.Record, e.Unsaved))
+	case GivenBack:
+		m.becomes(e.Record, m.givenBack(e))
+	case Answers:
+		m.answer(targetGate(e.Target))
+	case Stands:
+		m.stands(e.AggregateID, e.Standing)
+	case Thawed:
+		m.thawed(e)
+	case Settle:
+		m.settle(e.Settlement)
+	case Settled:
+		m.wasSettled(e)
+	case Dropped:
+		m.over(e.Settlement)
+	case Overtaken:
+		m.overtaken(e)
+	case Unheld:
+		m.unheld(e)
+	case Changed:
+		e.Record.changed = e.At
+	}
+	return m.actions, taken
+}
+
+// becomes adds what becomes of a record.
+func (m *Machine) becomes(r *Record, a Action) {
+	a.Record = r
+	m.do(a)
+}
+
+// answer opens the gates of that key.
+func (m *Machine) answer(key string) {
+	for _, f := range m.feeds {
+		f.open(key)
+	}
+}
