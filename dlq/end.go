@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -133,7 +132,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 		after.PendingTargets = nil
 	case Failed:
 		if after.Tier == contracts.SafeAuto {
-			after.NextReplayAt = r.At.Add(jittered(e.queue.catalog.Replay.Delays[after.Replays])).Truncate(time.Microsecond)
+			after.NextReplayAt = r.At.Add(e.queue.jittered(e.queue.catalog.Replay.Delays[after.Replays])).Truncate(time.Microsecond)
 		}
 	case Exhausted:
 		after.Decisions = bounded(item.Decisions, Decision{ID: e.id, Action: Exhausted, By: Service().Name, At: r.At, Reason: e.reason()})
@@ -229,6 +228,6 @@ func without(targets, gone []string) []string {
 
 // jittered spreads a delay over 0.8 to 1.2 of it, so that what died together
 // is not replayed together.
-func jittered(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+func (q *Queue) jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*q.random()))
 }

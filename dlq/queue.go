@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,9 @@ type Config struct {
 	Log     *zap.Logger      // nil: none
 	Now     func() time.Time // nil: time.Now
 	NewID   func() string    // of decisions; nil: time-ordered UUIDs
+	// Random is uniform in [0,1) and spreads the replays that the service makes by
+	// itself; it may be called by several goroutines at once. nil: math/rand's.
+	Random func() float64
 }
 
 // Queue is the dead-letter queue: what people decide about it, what the service
@@ -31,6 +35,7 @@ type Queue struct {
 	log     *zap.Logger
 	now     func() time.Time
 	newID   func() string
+	random  func() float64
 	bells   bells
 }
 
@@ -39,7 +44,7 @@ func New(c Config) (*Queue, error) {
 	if c.Store == nil || c.Catalog == nil {
 		return nil, errors.New("make dead-letter queue: store and catalog are required")
 	}
-	q := &Queue{store: c.Store, catalog: c.Catalog, log: c.Log, now: c.Now, newID: c.NewID}
+	q := &Queue{store: c.Store, catalog: c.Catalog, log: c.Log, now: c.Now, newID: c.NewID, random: c.Random}
 	if q.log == nil {
 		q.log = zap.NewNop()
 	}
@@ -48,6 +53,9 @@ func New(c Config) (*Queue, error) {
 	}
 	if q.newID == nil {
 		q.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if q.random == nil {
+		q.random = rand.Float64
 	}
 	return q, nil
 }

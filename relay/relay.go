@@ -37,6 +37,9 @@ type Config struct {
 	// Queue is the dead-letter queue, whose freezes and lane controls the relay
 	// follows. nil: nothing is frozen, paused or told to siblings.
 	Queue *dlq.Queue
+	// Random is uniform in [0,1) and spreads the retries of records; it may be called
+	// by several goroutines at once. nil: math/rand's.
+	Random func() float64
 	// Siblings run with the relay, from the moment at which freezes and lane
 	// controls are known. Those that need the relay itself are joined later.
 	Siblings []Sibling
@@ -86,10 +89,13 @@ func New(c Config) (*Relay, error) {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
 	metrics := newMetrics(c.Registerer, c.Catalog)
 	r := &Relay{
 		catalog: c.Catalog, store: metered{bounded{c.Store, tuning.CommitTimeout}, metrics}, router: c.Router, log: c.Log, metrics: metrics,
-		tracing: newTracing(c.Tracer, time.Now, c.Registerer, c.Catalog), tuning: tuning, now: time.Now, random: rand.Float64,
+		tracing: newTracing(c.Tracer, time.Now, c.Registerer, c.Catalog), tuning: tuning, now: time.Now, random: c.Random,
 		pools: make(map[contracts.Lane]*lanes.Pool), settlers: make(map[contracts.Lane]*settler),
 		pageSlots: make(map[contracts.Lane]chan struct{}), memories: newMemories(c.Catalog), received: newReceived(),
 		shared: c.Leases != nil,
