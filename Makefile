@@ -26,6 +26,9 @@ LETTERS ?= 100000
 BULK ?= 1000
 BACKLOG ?= 5000
 RECORDS ?= 20000
+STEPS ?= 1000000
+SEEDS ?=
+SEED ?=
 LOCAL_ARGS ?=
 TEST_ARGS ?=
 PKGS ?= ./...
@@ -91,6 +94,11 @@ delivered-once: ## deliver 20,000 records, of which none may go twice; CLOUD=emb
 	$(if $(filter google,$(CLOUD)),go run ./deploy/local/google/cmd/google-emulators --) \
 		env OUTBOX_RELAY_DELIVERED_ONCE=$(RECORDS) go test -count=1 -v -timeout 60m \
 		-run '^TestDeliveredOnceWhereNothingFails$(if $(filter google,$(CLOUD)),OnGoogle)$$' $(TEST_ARGS) ./relay
+
+.PHONY: simulate
+simulate: ## simulate a million steps of relays over a Firestore and targets that misbehave; STEPS=, SEEDS= for so many seeds, SEED= for one alone, with its story
+	OUTBOX_RELAY_SIMULATE_STEPS=$(if $(SEEDS),,$(STEPS)) OUTBOX_RELAY_SIMULATE_SEEDS=$(SEEDS) OUTBOX_RELAY_SIMULATE_SEED=$(SEED) \
+		go test -count=1 -v -timeout 10h -run '^TestSimulation$$' $(TEST_ARGS) ./relay/simulation
 
 .PHONY: auth-emulator
 auth-emulator: $(FIREBASE)/node_modules/.package-lock.json ## install Google's Auth emulator

@@ -1,0 +1,44 @@
+// Package simulation runs the relay itself, with its dead-letter queue and its
+// leases, in virtual time: over a Firestore in memory and targets that misbehave,
+// beside producers and operators, in instances that die and come back, all as a
+// seed says. Judges follow what becomes of each record. It is all in tests; `make
+// simulate` runs it for a million steps.
+//
+// A step is a call to Firestore as it is sent and as it is answered, a snapshot, a
+// publish and its acknowledgement, or an append.
+//
+// # What goes wrong
+//
+// Firestore is strongly consistent, as the real one: a read shows what stood at one
+// moment between the call and its answer. But its read time may be later than that
+// moment, by less than a second; its answer may be seconds under way; commits may
+// share a time; a commit may be applied though its answer is an error, or after
+// whoever sent it gave up, ten seconds later at most, or be sent twice by the
+// client; streams end, fall silent, open late and lag; delivered records expire. A
+// record may become visible up to 0.4 s after its createdAt.
+//
+// Targets fail with any code, in part or altogether, hang, flap, refuse what is over
+// a quota, and take what they answer with an error. Records fail by themselves, or
+// break the contract.
+//
+// An instance is told to stop, or is killed at any of its steps: none of its calls
+// has an effect any more, but for commits that were under way. One starts again
+// later, under another name.
+//
+// # What is judged
+//
+//   - lost: what is marked as delivered is at all of its targets; what is dead is a
+//     dead letter; at the end nothing is anywhere else, unless its aggregate is frozen.
+//   - order: the first arrivals at a target of the records of one outbox, lane and
+//     aggregate, among those that were not dead-lettered.
+//   - repeat: a target gets a record again only where the first answer was no
+//     acknowledgement, who delivered it first was killed since, or one of its commits
+//     since was not answered well, or within two seconds; never by a process that
+//     started after the store knew.
+//   - attempts: no more are counted than failed, and who is dead-lettered failed often
+//     enough by itself, or before its target could be seen to be out.
+//   - memory: a process holds no more records than the lanes allow.
+//   - rest: once nothing fails any more, everything comes to its end within a quarter
+//     of an hour, and nothing is left in memory.
+//   - end: a process ends when it is told to, in time, and without an error.
+package simulation

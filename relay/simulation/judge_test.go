@@ -1,0 +1,488 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// judge follows what happens to each record and says what must not have.
+type judge struct {
+	world *world
+
+	mu       sync.Mutex
+	records  map[string]*record // by path
+	groups   map[string][]*record
+	letters  map[string]string // paths by the ID of their dead letter
+	events   []event
+	faults   []violation
+	troubles []trouble
+	deaths   map[string]time.Duration // of processes that were killed
+	calls    map[string][]answer      // of a target, since it last answered well; by process and target
+}
+
+// record is what the judge knows of one.
+type record struct {
+	planned
+	path     string
+	name     string // in a story
+	lane     contracts.Lane
+	targets  []string
+	appended bool
+	dead     bool // it was dead-lettered, now or before
+	status   contracts.Status
+	gone     bool // its document was deleted
+	receipts map[string][]*receipt
+	noted    map[string]time.Duration // when the store first said that a target has it
+	failures int                      // answers that may count as attempts
+	own      map[string]int           // failures for its own sake, by target
+	outages  int                      // answers that say nothing of it
+	endured  int                      // of those that may count, such as came while the target had to be seen to be out
+}
+
+// receipt is one arrival of a record at a target.
+type receipt struct {
+	at, began time.Duration // began: when its delivery did
+	who       string
+	acked     bool
+}
+
+// answer is a failed call of a target.
+type answer struct {
+	at        time.Duration
+	aggregate string
+}
+
+// trouble is a commit of a process that was not answered well, or not soon.
+type trouble struct {
+	who      string
+	from, to time.Duration
+}
+
+// violation is something that must not happen.
+type violation struct {
+	Judge string // which of them says so
+	About string // the record's name; "": of no single one
+	Text  string
+	At    time.Duration
+}
+
+func newJudge(w *world) *judge {
+	j := &judge{
+		world: w, records: make(map[string]*record), groups: make(map[string][]*record), letters: make(map[string]string),
+		deaths: make(map[string]time.Duration), calls: make(map[string][]answer),
+	}
+	for _, a := range w.plan.Appends {
+		for _, p := range a.Records {
+			route := w.catalog.Outbox(p.Outbox).Route(p.Type)
+			r := &record{
+				planned: p, path: w.path(p), name: p.key(), lane: route.Lane, targets: route.Targets, receipts: make(map[string][]*receipt),
+				noted: make(map[string]time.Duration), own: make(map[string]int),
+			}
+			j.records[r.path] = r
+			group := fmt.Sprintf("%s/%s/%s", p.Outbox, r.lane, p.Aggregate)
+			j.groups[group] = append(j.groups[group], r)
+			_, id, _ := strings.Cut(r.path, "/")
+			j.letters[id] = r.path
+		}
+	}
+	return j
+}
+
+func (j *judge) pathOfLetter(id string) string { return j.letters[id] }
+
+// fault notes a violation.
+func (j *judge) fault(by, about, format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.faultLocked(by, about, format, args...)
+}
+
+func (j *judge) faultLocked(by, about, format string, args ...any) {
+	v := violation{by, about, fmt.Sprintf(format, args...), j.world.elapsed()}
+	if r := j.records[about]; r != nil {
+		v.About = r.name
+	}
+	j.faults = append(j.faults, v)
+	j.noteLocked("judge", whatViolation, about, by+": "+v.Text)
+}
+
+// whatViolation marks the judge's lines in a history.
+const whatViolation = "VIOLATION"
+
+func (j *judge) found() []violation {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.faults)
+}
+
+// killed notes that a process is gone.
+func (j *judge) killed(who string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.deaths[who] = j.world.elapsed()
+}
+
+// slowCommit is what a commit may take before it is a cause for others to deliver
+// what it marks: the time that a process has to give back a share.
+const slowCommit = 2 * time.Second
+
+// answered notes how a commit was answered.
+func (j *judge) answered(x *wire, from, to time.Duration, err error) {
+	if err == nil && to-from < slowCommit {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.troubles = append(j.troubles, trouble{x.who, from, to})
+}
+
+// troubled reports whether a process had trouble with its commits in that time.
+func (j *judge) troubled(who string, from, to time.Duration) bool {
+	return slices.ContainsFunc(j.troubles, func(t trouble) bool { return t.who == who && t.to >= from && t.from <= to })
+}
+
+// committed follows a commit. The database is locked.
+func (j *judge) committed(_ time.Time, by string, changes []change) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range changes {
+		if r := j.recordOf(c); r != nil {
+			j.changed(r, by, c, changes)
+		}
+	}
+}
+
+func (j *judge) recordOf(c change) *record {
+	d := c.after
+	if d == nil {
+		d = c.before
+	}
+	if d == nil {
+		return nil
+	}
+	return j.records[c.collection+"/"+d.id]
+}
+
+func statusOf(d *document) contracts.Status {
+	s, _ := d.fields[contracts.FieldStatus].(string)
+	return contracts.Status(s)
+}
+
+func (j *judge) changed(r *record, by string, c change, all []change) {
+	switch {
+	case c.after == nil && c.before == nil:
+		return
+	case c.after == nil:
+		r.gone = true
+		j.noteLocked(by, "deleted", r.path, "")
+		if by != "ttl" {
+			j.deliveredLocked(r, by)
+		}
+		return
+	case c.before == nil:
+		r.appended, r.status = true, statusOf(c.after)
+		j.noteLocked(by, "appended", r.path, r.Type)
+		return
+	}
+	now := statusOf(c.after)
+	targets, _ := c.after.fields[contracts.FieldDeliveredTargets].([]any)
+	for _, t := range targets {
+		if name, _ := t.(string); len(r.receipts[name]) == 0 {
+			j.faultLocked("lost", r.path, "%s says that %s has it, which it has not", by, name)
+		} else if _, is := r.noted[name]; !is {
+			r.noted[name] = j.world.elapsed()
+		}
+	}
+	attempts, _ := c.after.fields[contracts.FieldAttempts].(int64)
+	if int(attempts) > r.failures {
+		j.faultLocked("attempts", r.path, "%s counts %d attempts, of which %d failed", by, attempts, r.failures)
+	}
+	if now == r.status {
+		j.noteLocked(by, "written", r.path, fmt.Sprintf("%s, %v have it, %d attempts", now, targets, attempts))
+		return
+	}
+	r.status = now
+	j.noteLocked(by, string(now), r.path, fmt.Sprintf("%v have it, %d attempts", targets, attempts))
+	switch now {
+	case contracts.Delivered:
+		j.deliveredLocked(r, by)
+	case contracts.Dead:
+		r.dead = true
+		j.buriedLocked(r, by, all)
+	}
+}
+
+func (j *judge) deliveredLocked(r *record, by string) {
+	for _, t := range r.targets {
+		if len(r.receipts[t]) == 0 {
+			j.faultLocked("lost", r.path, "%s marks it as delivered, and %s has not got it", by, t)
+		}
+		if _, is := r.noted[t]; !is {
+			r.noted[t] = j.world.elapsed()
+		}
+	}
+}
+
+// buriedLocked judges whether a dead letter has a cause.
+func (j *judge) buriedLocked(r *record, by string, all []change) {
+	var letter *document
+	for _, c := range all {
+		if c.collection == contracts.CollectionDeadLetters && c.after != nil && j.letters[c.after.id] == r.path {
+			letter = c.after
+		}
+	}
+	if letter == nil {
+		letter = j.world.db.collections[contracts.CollectionDeadLetters].docs[strings.SplitN(r.path, "/", 2)[1]]
+	}
+	if letter == nil {
+		j.faultLocked("lost", r.path, "%s marks it as dead, and there is no dead letter", by)
+		return
+	}
+	switch reason := contracts.Reason(textOf(letter.fields[contracts.DeadFieldReason])); reason {
+	case contracts.ContractViolation:
+		if !r.Defect.broken() {
+			j.faultLocked("attempts", r.path, "%s says that it breaks the contract", by)
+		}
+	case contracts.PermanentFailure:
+		if r.Poison.Kind != permanent {
+			j.faultLocked("attempts", r.path, "%s says that it failed for good", by)
+		}
+	case contracts.AttemptsExhausted:
+		if j.exhausted(r) {
+			return
+		}
+		j.faultLocked("attempts", r.path, "%s dead-letters it, though it failed %d times, %d of them for an outage", by, r.failures, r.endured)
+	default:
+		j.faultLocked("attempts", r.path, "%s dead-letters it for %s", by, reason)
+	}
+}
+
+// toleratedOutages is relay.Tuning's OutageTolerance.
+const toleratedOutages = 10
+
+// exhausted reports whether a record failed often enough to be dead-lettered.
+func (j *judge) exhausted(r *record) bool {
+	return r.failures-r.endured+max(0, r.outages-toleratedOutages) >= j.world.catalog.Retry.MaxAttempts
+}
+
+// poisoned returns how a record fails at a target by itself.
+func (j *judge) poisoned(path, target string) poisonKind {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := j.records[path]
+	if r == nil || r.Poison.Kind == wholesome || r.Poison.Target != "" && r.Poison.Target != target || r.own[target] >= r.Poison.Times {
+		return wholesome
+	}
+	return r.Poison.Kind
+}
+
+// seenOut is how many calls in a row, of how many aggregates, have to fail at a
+// target before it has to be seen to be out.
+const seenOut, seenOutAggregates = 5, 3
+
+// failedAt follows a delivery that failed.
+func (j *judge) failedAt(x *wire, target string, path string, aggregate string, kind contracts.Kind, code string, own bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := j.records[path]
+	if r == nil {
+		return
+	}
+	j.noteLocked(x.who, "failed", path, fmt.Sprintf("%s: %s %s", target, kind, code))
+	key := x.who + target
+	calls := j.calls[key]
+	switch {
+	case own:
+		r.own[target]++
+		r.failures++
+	case kind == contracts.Outage:
+		r.outages++
+		r.failures++ // it counts once the target answers others
+	default:
+		r.failures++
+		aggregates := make(map[string]bool)
+		for _, c := range calls {
+			aggregates[c.aggregate] = true
+		}
+		if len(calls) >= seenOut && len(aggregates) >= seenOutAggregates {
+			r.endured++
+		}
+	}
+	if !own {
+		j.calls[key] = append(calls, answer{j.world.elapsed(), r.Outbox + aggregate})
+	}
+}
+
+// received follows an arrival, and judges its order and whether it has a cause.
+func (j *judge) received(x *wire, target, path string, began time.Duration, replay string) *receipt {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := j.records[path]
+	now := j.world.elapsed()
+	got := &receipt{at: now, began: began, who: x.who}
+	if r == nil {
+		j.faultLocked("lost", "", "%s delivers %s, which was never appended", x.who, path)
+		return got
+	}
+	detail := target
+	if replay != "" {
+		detail += ", a replay"
+	}
+	j.noteLocked(x.who, "arrived", path, detail)
+	if !slices.Contains(r.targets, target) {
+		j.faultLocked("lost", path, "%s delivers it to %s, which is none of its targets", x.who, target)
+	}
+	if r.Defect.broken() {
+		j.faultLocked("attempts", path, "%s delivers it, though it breaks the contract", x.who)
+	}
+	if before := r.receipts[target]; len(before) > 0 {
+		j.duplicateLocked(r, target, before[len(before)-1], got)
+	} else {
+		j.orderLocked(r, target)
+	}
+	r.receipts[target] = append(r.receipts[target], got)
+	return got
+}
+
+// acknowledged follows the answer of a delivery on its way back.
+func (j *judge) acknowledged(x *wire, got *receipt, target string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	got.acked = true
+	delete(j.calls, x.who+target)
+}
+
+// orderLocked judges a first arrival: no younger record may have been there.
+func (j *judge) orderLocked(r *record, target string) {
+	if r.dead || r.Defect != sound {
+		return
+	}
+	for _, other := range j.groups[fmt.Sprintf("%s/%s/%s", r.Outbox, r.lane, r.Aggregate)] {
+		if other.Defect == retrying {
+			return // it came in backoff, which nobody orders
+		}
+		if other.Version > r.Version && len(other.receipts[target]) > 0 {
+			first := other.receipts[target][0]
+			j.faultLocked("order", r.path, "it reaches %s after version %d, which was there at %s", target, other.Version, clock(first.at))
+			return
+		}
+	}
+}
+
+// duplicateLocked judges a repeat: there must be a cause.
+func (j *judge) duplicateLocked(r *record, target string, first, again *receipt) {
+	j.world.count("repeat")
+	noted, is := r.noted[target]
+	if l := j.world.lifeOf(again.who); is && again.who != first.who && l != nil && noted < l.began {
+		j.faultLocked("repeat", r.path, "%s delivers it to %s again, though the store said that before it started", again.who, target)
+		return
+	}
+	if !first.acked {
+		return
+	}
+	if died, was := j.deaths[first.who]; was && died <= again.at && first.who != again.who {
+		return
+	}
+	if j.troubled(first.who, first.at, again.at) {
+		return
+	}
+	j.faultLocked("repeat", r.path, "%s delivers it to %s again, which %s had done at %s, without a cause", again.who, target, first.who, clock(first.at))
+}
+
+// unrest says what of the records is not at its end; "": nothing.
+func (j *judge) unrest() string {
+	// The database is locked first, as it is when it tells of a commit.
+	j.world.db.mu.Lock()
+	defer j.world.db.mu.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	what, _ := j.unrestLocked()
+	return what
+}
+
+// restless names a record that is not at its end.
+func (j *judge) restless() string {
+	j.world.db.mu.Lock()
+	defer j.world.db.mu.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, about := j.unrestLocked()
+	return about
+}
+
+func (j *judge) unrestLocked() (what, about string) {
+	frozen := make(map[string]bool)
+	for _, d := range j.world.db.collectionLocked(contracts.CollectionFrozen).docs {
+		if aggregate := textOf(d.fields[contracts.FieldAggregateID]); d.fields["state"] == "frozen" {
+			frozen[aggregate] = true
+		} else {
+			return "the release of aggregate " + aggregate + " has not ended", ""
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(j.records)) {
+		r := j.records[path]
+		if r.gone || !r.appended {
+			continue
+		}
+		switch d := j.world.db.collectionLocked(r.Outbox).docs[strings.SplitN(path, "/", 2)[1]]; {
+		case d == nil:
+		case r.status == contracts.Delivered || r.status == contracts.Dead:
+		case r.status == contracts.Held && frozen[r.Aggregate]:
+		default:
+			return fmt.Sprintf("%s is %q", path, r.status), path
+		}
+	}
+	for _, d := range j.world.db.collectionLocked(contracts.CollectionDeadLetters).docs {
+		state := contracts.DeadState(textOf(d.fields[contracts.DeadFieldState]))
+		if state == contracts.DeadScheduled || d.fields[contracts.DeadFieldReplaying] != nil {
+			if j.blockedLetter(d) {
+				continue
+			}
+			return fmt.Sprintf("dead letter %s is %s", d.id, state), j.letters[d.id]
+		}
+	}
+	return "", ""
+}
+
+// blockedLetter reports whether an older dead letter of its aggregate that waits
+// for a person comes first.
+func (j *judge) blockedLetter(d *document) bool {
+	for _, o := range j.world.db.collectionLocked(contracts.CollectionDeadLetters).docs {
+		if o.fields[contracts.FieldAggregateID] == d.fields[contracts.FieldAggregateID] && o.fields[contracts.DeadFieldOutbox] == d.fields[contracts.DeadFieldOutbox] &&
+			o.fields[contracts.DeadFieldOpen] == true && compare(o.fields[contracts.FieldAggregateVersion], d.fields[contracts.FieldAggregateVersion]) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// finish judges what is left at the end.
+func (j *judge) finish() {
+	j.world.db.mu.Lock()
+	defer j.world.db.mu.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	letters := j.world.db.collectionLocked(contracts.CollectionDeadLetters).docs
+	for _, path := range slices.Sorted(maps.Keys(j.records)) {
+		r := j.records[path]
+		id := strings.SplitN(path, "/", 2)[1]
+		letter := letters[id]
+		if r.status == contracts.Held || !r.appended {
+			continue
+		}
+		for _, t := range r.targets {
+			if len(r.receipts[t]) == 0 && (letter == nil || contracts.DeadState(textOf(letter.fields[contracts.DeadFieldState])) == contracts.DeadReplayed) &&
+				(r.status == contracts.Delivered || r.status == contracts.Dead || r.gone) {
+				j.faultLocked("lost", path, "%s has not got it, and it is no open dead letter", t)
+			}
+		}
+	}
+	slices.SortStableFunc(j.faults, func(a, b violation) int { return cmp.Compare(a.At, b.At) })
+}

@@ -1,0 +1,130 @@
+//go:debug randseednop=0
+
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fixedSeeds are those that the short form runs.
+const fixedSeeds = 30
+
+// TestSimulation runs the relay through scenarios that follow from seeds, and
+// judges what became of each record. The environment asks for more than the short
+// form: OUTBOX_RELAY_SIMULATE_STEPS for so many steps at least,
+// OUTBOX_RELAY_SIMULATE_SEEDS for so many seeds, from OUTBOX_RELAY_SIMULATE_FROM
+// on, and OUTBOX_RELAY_SIMULATE_SEED for one alone, with its story.
+func TestSimulation(t *testing.T) {
+	if os.Getenv("OUTBOX_RELAY_SIMULATE_SEED") != "" {
+		one(t, number(t, "OUTBOX_RELAY_SIMULATE_SEED", 0))
+		return
+	}
+	seeds, steps := number(t, "OUTBOX_RELAY_SIMULATE_SEEDS", 0), number(t, "OUTBOX_RELAY_SIMULATE_STEPS", 0)
+	from := number(t, "OUTBOX_RELAY_SIMULATE_FROM", 1)
+	if seeds == 0 && steps == 0 {
+		seeds = fixedSeeds
+	}
+	sum := tally{began: time.Now(), counts: make(map[string]int64)}
+	for seed := from; seed < from+seeds || sum.steps < int64(steps); seed++ {
+		if t.Failed() && sum.failed >= tellAtMost {
+			break
+		}
+		r := inBubble(t, draft(seed), nil)
+		sum.add(r)
+		if len(r.Faults) > 0 {
+			sum.failed++
+			tell(t, draft(seed), r)
+		}
+	}
+	t.Log(sum.String())
+}
+
+// tellAtMost is how many seeds that fail are told of.
+const tellAtMost = 5
+
+func number(t *testing.T, name string, standard uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return standard
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s is no number: %v", name, err)
+	}
+	return n
+}
+
+// one runs one seed, some times, as goroutines do not go the same way each time.
+func one(t *testing.T, seed uint64) {
+	t.Helper()
+	const times = 10
+	hashes := make(map[uint64]bool)
+	for range times {
+		r := inBubble(t, draft(seed), nil)
+		hashes[hash(r.Events)] = true
+		if len(r.Faults) > 0 {
+			tell(t, draft(seed), r)
+			return
+		}
+	}
+	t.Logf("seed %d: nothing found in %d runs, with %d histories", seed, times, len(hashes))
+}
+
+// inBubble runs a scenario in virtual time, on one processor: so that a seed goes
+// the same way more often.
+func inBubble(t *testing.T, plan scenario, verbose logs) (out result) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	rand.Seed(int64(plan.Seed)) //nolint:staticcheck // the backoff of calls draws from it
+	synctest.Test(t, func(*testing.T) { out = simulate(plan, verbose) })
+	return out
+}
+
+// tell fails the test with the story of the smallest scenario that fails alike.
+func tell(t *testing.T, plan scenario, found result) {
+	t.Helper()
+	v := found.Faults[0]
+	t.Errorf("seed %d: %s: %s %s", plan.Seed, v.Judge, v.About, v.Text)
+	small, found := shrink(t, plan, found)
+	t.Log(narrate(small, found))
+}
+
+// tally adds up what runs came to.
+type tally struct {
+	began         time.Time
+	seeds, failed int
+	steps         int64
+	virtual       time.Duration
+	counts        map[string]int64
+}
+
+func (s *tally) add(r result) {
+	s.seeds++
+	s.steps += r.Steps
+	s.virtual += r.Time
+	for what, n := range r.Counts {
+		s.counts[what] += n
+	}
+}
+
+func (s *tally) String() string {
+	var b strings.Builder
+	took := time.Since(s.began)
+	fmt.Fprintf(&b, "%d steps of %d seeds in %v of virtual time; %.0f steps a second; %d seeds failed\n",
+		s.steps, s.seeds, s.virtual.Round(time.Minute), float64(s.steps)/took.Seconds(), s.failed)
+	for _, what := range slices.Sorted(maps.Keys(s.counts)) {
+		fmt.Fprintf(&b, "%10d  %s\n", s.counts[what], what)
+	}
+	return b.String()
+}
