@@ -57,6 +57,7 @@ func (r *reader) take(ctx context.Context, b batch, generation int, reach feed.R
 			if err := in.waitRoom(ctx); err != nil {
 				return false, err
 			}
+		case feed.StoppedSubmit:
 		case feed.StoppedLeaving:
 			return false, r.waitFor(ctx, entryOf(taken.Behind), event.Records[0].Position())
 		default:

@@ -72,7 +72,7 @@ func (r *reader) drain(ctx context.Context) (wait <-chan struct{}, err error) {
 func (r *reader) readBack() (feed.ReadBack, bool) {
 	r.intake.ledger.mu.Lock()
 	defer r.intake.ledger.mu.Unlock()
-	return r.intake.feed.ReadBack()
+	return r.intake.feed.BeginBack()
 }
 
 // drainPage reads whole commits, the first after a position and at least limit
@@ -105,8 +105,8 @@ func (r *reader) drainPage(ctx context.Context, after Position, limit int) (docs
 }
 
 // bringBack takes those of docs into memory that were left behind the gate. A channel
-// says that the page has to be read again once it is closed: what was read is older
-// than what is being written.
+// says that the page has to be read again, as what was read is older than what is
+// being written: once the channel is closed, or after a while.
 func (r *reader) bringBack(ctx context.Context, page feed.ReadBack, docs []Doc) (wait <-chan struct{}, err error) {
 	back := feed.Back{Gate: page.Gate}
 	var entries []*entry
@@ -137,6 +137,7 @@ func (r *reader) bringBack(ctx context.Context, page feed.ReadBack, docs []Doc) 
 			return r.intake.ledger.left(entryOf(taken.Behind)), nil
 		case feed.StoppedStale:
 			return make(chan struct{}), nil
+		case feed.StoppedSubmit:
 		case feed.NotStopped:
 			return nil, nil
 		}

@@ -22,8 +22,8 @@ type intake struct {
 	rewound chan struct{} // a token when it was sent back
 	drains  chan struct{} // a token when there may be something to drain
 
-	// submitting is held from the admission of records until they are in their lanes:
-	// none that is read meanwhile goes before them.
+	// submitting is held from the admission of a record until it is in its lane: none
+	// that is read meanwhile goes before it.
 	submitting sync.Mutex
 }
 
@@ -54,12 +54,12 @@ func ask[T any](in *intake, f func(*feed.Feed) T) T {
 	return f(in.feed)
 }
 
-// take takes records that were read into memory and submits them.
+// take takes the next of the records that were read into memory, and submits it.
 func (in *intake) take(o *outbox, e feed.Event) feed.Taken {
 	in.submitting.Lock()
 	defer in.submitting.Unlock()
 	actions, taken := in.ledger.take(e)
-	o.submitAll(actions)
+	o.submitTaken(actions)
 	return taken
 }
 

@@ -143,7 +143,7 @@ func (s *sweeper) cannotTurn(ctx context.Context, d Doc, cause error) error {
 	e := o.newEntry(now, nil)
 	e.tier = e.tier.Stricter(contracts.ReviewRequired)
 	e.faults = append(e.faults, contracts.Fault{Field: contracts.FieldStatus, Problem: "is held without a freeze, and cannot be changed: " + cause.Error()})
-	e.Faulty = true
+	e.describe(nil)
 	o.found(e)
 	return nil
 }

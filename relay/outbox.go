@@ -116,9 +116,8 @@ func (o *outbox) newEntry(d Doc, in *intake) *entry {
 }
 
 // submit sends a record that was taken into memory on its way: to its lane, or
-// to the dead-letter queue when it breaks the contract. It reports false when its lane
-// has too many of its aggregate: it is left behind.
-func (o *outbox) submit(e *entry) (taken bool) {
+// to the dead-letter queue when it breaks the contract.
+func (o *outbox) submit(e *entry) {
 	o.metrics.records.WithLabelValues(o.spec.Name, string(e.lane)).Inc()
 	o.received.add(e.lane)
 	if e.trail == nil { // else it comes from a hold that was given up
@@ -129,15 +128,15 @@ func (o *outbox) submit(e *entry) (taken bool) {
 		e.rec.LastError = clip("contract violation: " + e.faults.Error())
 		e.rec.AttemptErrors = append(e.rec.AttemptErrors, faultErrors(e.faults, o.now())...)
 		o.bury(e, contracts.ContractViolation, e.tier)
-		return true
+		return
 	}
 	switch standing := o.ledger.standing(e.AggregateID); standing {
 	case feed.Frozen:
 		o.hold(e)
-		return true
+		return
 	case feed.Releasing, feed.Thawing: // it was in backoff
 		o.leave(e)
-		return true
+		return
 	case feed.Free, feed.Dying:
 	}
 	o.log.Debug("record taken", zap.String("record", e.rec.ID), zap.String("lane", string(e.lane)), zap.String("traceId", e.rec.TraceID))
@@ -146,38 +145,38 @@ func (o *outbox) submit(e *entry) (taken bool) {
 		if err := pool.Submit(&e.task); err != nil {
 			o.notTaken(e)
 		}
-		return true
+		return
 	}
 	switch taken, err := pool.Offer(&e.task, o.tuning.Behind); {
 	case err != nil:
 		o.notTaken(e)
 	case !taken:
 		o.refused(e)
-		return false
 	}
-	return true
 }
 
-// submitAll submits the records that were taken into memory, in their order. Behind
-// one that its lane refuses it takes none of its aggregate, though there may be room
-// by then.
-func (o *outbox) submitAll(actions []feed.Action) (submitted int) {
-	var refused map[string]bool
+// submitTaken submits what was taken into memory. It reports whether something was.
+func (o *outbox) submitTaken(actions []feed.Action) (taken bool) {
 	for _, a := range actions {
-		switch {
-		case a.Do != feed.Submit:
-			continue
-		case refused[a.Record.Aggregate] && a.Record.Origin == feed.Read:
-			o.refused(entryOf(a.Record))
-		case !o.submit(entryOf(a.Record)):
-			if refused == nil {
-				refused = make(map[string]bool)
-			}
-			refused[a.Record.Aggregate] = true
+		if a.Do == feed.Submit {
+			taken = true
+			o.submitGuarded(entryOf(a.Record))
 		}
-		submitted++
 	}
-	return submitted
+	return taken
+}
+
+// submitGuarded is submit, but a record over whose submission the program panics
+// does not stay in memory, where nobody would take it on.
+func (o *outbox) submitGuarded(e *entry) {
+	submitted := false
+	defer func() {
+		if !submitted {
+			o.notTaken(e)
+		}
+	}()
+	o.submit(e)
+	submitted = true
 }
 
 // notTaken lets go of a record that its lane does not take, as the relay stops: it
@@ -278,17 +277,19 @@ func (o *outbox) takeStrays(ctx context.Context, docs []Doc) (taken int) {
 	}
 	slices.SortStableFunc(entries, byVersion)
 	for _, e := range entries {
-		taken += o.found(e)
+		if o.found(e) {
+			taken++
+		}
 	}
 	return taken
 }
 
-// found takes a record into memory that was searched, and submits it; it returns how
-// many that were.
-func (o *outbox) found(e *entry) int {
+// found takes a record into memory that no feed brought, and submits it. It reports
+// false for one that was there, or has to stay in Firestore.
+func (o *outbox) found(e *entry) bool {
 	if in := o.intakeFor(e.rec.Lane); in != nil {
 		in.submitting.Lock()
 		defer in.submitting.Unlock()
 	}
-	return o.submitAll(o.ledger.step(feed.Found{Record: &e.Record}))
+	return o.submitTaken(o.ledger.step(feed.Found{Record: &e.Record}))
 }

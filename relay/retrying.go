@@ -62,7 +62,9 @@ func (o *outbox) newRetrying(d Doc) *entry {
 func (o *outbox) takeRetrying(entries []*entry) (taken int) {
 	slices.SortStableFunc(entries, byVersion)
 	for _, e := range entries {
-		taken += o.found(e)
+		if o.found(e) {
+			taken++
+		}
 	}
 	return taken
 }

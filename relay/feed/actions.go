@@ -77,6 +77,9 @@ type Stop int
 const (
 	// NotStopped: all were.
 	NotStopped Stop = iota
+	// StoppedSubmit: one was. Submit it, and then give the rest: not before it is in
+	// its lane, or refused, does anything else count on it.
+	StoppedSubmit
 	// StoppedFull: there is no room; give the rest again once there is.
 	StoppedFull
 	// StoppedStale: the feed was sent back since it was read: read again from its

@@ -17,11 +17,14 @@
 // ends. Opening a gate reads from that place on. So nothing is
 // forgotten whatever the backlog, and memory stays bounded. Besides:
 //
-//   - A record in memory is on one way: in its lane, being settled, or leaving. One
-//     that leaves is behind a gate once it has left, and no younger record of its
-//     aggregate is taken, or goes on to a target, until then.
-//   - A record goes to a target that has a gate only with a pass of that gate. Passes
-//     are given in the order of the aggregate's versions, and not taken back.
+//   - A record in memory is on one way: about to come into its lane, in it, being
+//     settled, or leaving. Records are admitted one by one, and the next, the feed's
+//     place and other records' passes wait until the one before is in its lane or was
+//     refused there. One that leaves is behind a gate once it has left, and no younger
+//     record of its aggregate is taken, or goes on to a target, until then.
+//   - A record goes to a target that has a gate only with a pass of that gate. One gets
+//     it when all older ones of its aggregate have it, or are in their lane before it.
+//   - Behind one that its lane refused, younger ones of its aggregate leave memory.
 //   - A gate brings back only what its feed has read past: what the feed was sent back
 //     for may be older.
 //   - While the gate of a target is shut, a record in memory has its pass, to probe

@@ -24,12 +24,12 @@ type ReadBack struct {
 	Target string
 	After  Position // where it begins
 	Last   Position // how far it may go: what comes behind was not left there, or not passed by the feed
-	Limit  int      // documents at least, if there are: whole commits
+	Limit  int      // documents, as far as the feed's memory allows: whole commits
 }
 
-// ReadBack begins a page of what was left behind a gate of the feed; false when
+// BeginBack begins a page of what was left behind a gate of the feed; false when
 // there is none for now. BackEnded ends it.
-func (f *Feed) ReadBack() (ReadBack, bool) {
+func (f *Feed) BeginBack() (ReadBack, bool) {
 	g := f.nextDrain()
 	if g == nil {
 		return ReadBack{}, false
@@ -37,11 +37,11 @@ func (f *Feed) ReadBack() (ReadBack, bool) {
 	if g.size = max(g.size, leastDrain); !g.draining {
 		g.size = leastDrain
 	}
-	g.another, g.paging, g.back, g.end = false, true, Position{}, g.last
-	if end := f.passed(); end.Before(g.end) {
-		g.end = end
+	g.another, g.paging, g.meanwhile, g.until = false, true, Position{}, g.last
+	if end := f.readUpTo(); end.Before(g.until) {
+		g.until = end
 	}
-	return ReadBack{Gate: g, Target: g.target, After: g.from, Last: g.end, Limit: g.size}, true
+	return ReadBack{Gate: g, Target: g.target, After: g.from, Last: g.until, Limit: g.size}, true
 }
 
 // Drains reports whether there is something to read back.
@@ -52,7 +52,7 @@ func (f *Feed) Drains() bool { return f.nextDrain() != nil }
 func (f *Feed) nextDrain() *Gate {
 	var next *Gate
 	for _, g := range f.gates {
-		if g.target == "" || g.emptied() || !g.draining && !g.another || !g.from.Before(f.passed()) {
+		if g.target == "" || g.emptied() || !g.draining && !g.another || !g.from.Before(f.readUpTo()) {
 			continue
 		}
 		if g.draining && g.underWay() > max(g.size, leastDrain)/2 {
@@ -106,7 +106,11 @@ func (f *Feed) back(e Back) Taken {
 		if !f.Room() {
 			return Taken{Records: i, Stopped: StoppedFull}
 		}
-		if stop, behind := f.admitBack(r, e.Gate); stop != NotStopped {
+		switch stop, behind := f.admitBack(r, e.Gate); stop {
+		case NotStopped:
+		case StoppedSubmit:
+			return Taken{Records: i + 1, Stopped: stop}
+		default:
 			return Taken{Records: i, Stopped: stop, Behind: behind}
 		}
 	}
@@ -120,20 +124,20 @@ func (f *Feed) back(e Back) Taken {
 func (f *Feed) backEnded(g *Gate, upTo Position) {
 	moved := g.from.Before(upTo)
 	g.paging = false
-	if g.end.Before(upTo) {
-		upTo = g.end
+	if g.until.Before(upTo) {
+		upTo = g.until
 	}
 	if g.from.Before(upTo) {
 		g.from = upTo
 	}
-	if !g.back.Zero() && g.back.Before(g.from) {
-		g.from = g.back
+	if !g.meanwhile.Zero() && g.meanwhile.Before(g.from) {
+		g.from = g.meanwhile
 	}
 	if moved && g.draining {
 		g.size = min(2*g.size, max(leastDrain, f.capacity/2))
 	}
 	f.probe(g)
-	f.end(g)
+	f.dismiss(g)
 }
 
 // passHeld gives a record that a page shows its pass if it is in memory; not if an
@@ -148,7 +152,7 @@ func (f *Feed) passHeld(g *Gate, id string) {
 
 // outdated reports whether the page that is being brought back is too old to tell
 // of the records at p: an older one was left behind since it was read.
-func (g *Gate) outdated(p Position) bool { return !g.back.Zero() && !p.Before(g.back) }
+func (g *Gate) outdated(p Position) bool { return !g.meanwhile.Zero() && !p.Before(g.meanwhile) }
 
 // admitBack takes a record into memory that was left behind g, with a pass; or
 // leaves it behind its aggregate's gate. What is outdated comes with another page.
@@ -171,7 +175,7 @@ func (f *Feed) admitBack(r *Record, g *Gate) (stop Stop, behind *Record) {
 	if leaving := m.leaving[r.Aggregate]; len(leaving) > 0 {
 		return StoppedLeaving, leaving[0]
 	}
-	if f.passed().Before(r.Position()) {
+	if f.readUpTo().Before(r.Position()) {
 		return StoppedStale, nil // the feed was sent back: it comes to older ones first
 	}
 	switch {
@@ -185,6 +189,7 @@ func (f *Feed) admitBack(r *Record, g *Gate) (stop Stop, behind *Record) {
 			g.more--
 		}
 		m.do(Action{Do: Submit, Record: r})
+		return StoppedSubmit, nil
 	}
 	return NotStopped, nil
 }

@@ -22,6 +22,7 @@ type Feed struct {
 	cursor     Position // every pending record up to here has been considered
 	live       bool     // a listener sees what comes
 	through    bool     // pages came to their end, and all that is not fresh was considered
+	waiting    *Batch   // waits for room, all that came before in it is in its lane; nil: none does
 	generation int      // counts how often it was sent back
 	gates      map[string]*Gate
 }
@@ -74,8 +75,8 @@ func (f *Feed) TooMuch(n, most int) bool {
 // belongs.
 func (f *Feed) Start() (Position, int) { return f.cursor, f.generation }
 
-// passed is the place up to which the feed has read.
-func (f *Feed) passed() Position {
+// readUpTo is the place up to which the feed has read.
+func (f *Feed) readUpTo() Position {
 	switch {
 	case f.live:
 		return EndOfTime
@@ -87,15 +88,21 @@ func (f *Feed) passed() Position {
 
 // batch takes in what a page or a snapshot showed.
 func (f *Feed) batch(b Batch) Taken {
+	f.waiting = nil
 	if f.generation != b.Generation {
 		return Taken{Stopped: StoppedStale}
 	}
 	for i, r := range b.Records {
 		if !f.Room() {
+			b.Records = b.Records[i:]
+			f.waiting = &b
 			return Taken{Records: i, Stopped: StoppedFull}
 		}
-		if older := f.admit(r); older != nil {
+		switch older, admitted := f.admit(r); {
+		case older != nil:
 			return Taken{Records: i, Stopped: StoppedLeaving, Behind: older}
+		case admitted:
+			return Taken{Records: i + 1, Stopped: StoppedSubmit}
 		}
 	}
 	if f.cursor.Before(b.UpTo) {
@@ -111,30 +118,30 @@ func (f *Feed) batch(b Batch) Taken {
 
 // admit takes a record into memory, or leaves it behind a closed gate. It returns
 // the record that has to leave memory before.
-func (f *Feed) admit(r *Record) (leavesFirst *Record) {
+func (f *Feed) admit(r *Record) (leavesFirst *Record, admitted bool) {
 	m := f.machine
 	if m.has(r, f) {
-		return nil
+		return nil, false
 	}
 	if leaving := m.leaving[r.Aggregate]; len(leaving) > 0 {
-		return leaving[0]
+		return leaving[0], false
 	}
 	switch {
 	case r.Faulty:
 	case f.leavesBehind(r):
-		return nil
+		return nil, false
 	default:
 		if open, gated := f.split(r); len(open) == 0 && len(gated) > 0 {
 			for _, t := range gated {
 				f.gates[targetGate(t)].leave(r)
 			}
 			m.do(Action{Do: DrainOn, Feed: f})
-			return nil
+			return nil, false
 		}
 	}
 	m.admit(r)
 	m.do(Action{Do: Submit, Record: r})
-	return nil
+	return nil, true
 }
 
 // leavesBehind leaves a record behind its aggregate's gate, or that of its freeze,
@@ -175,7 +182,7 @@ func (f *Feed) rewind(p Position) {
 	if p = p.commit(); p.Before(f.cursor) {
 		f.cursor = p
 	}
-	f.live, f.through = false, false
+	f.live, f.through, f.waiting = false, false, nil
 	f.generation++
 	f.machine.do(Action{Do: ReadOn, Feed: f})
 }
@@ -183,7 +190,14 @@ func (f *Feed) rewind(p Position) {
 // comesTo reports whether the feed has read past r, so that the older ones of its
 // aggregate are in memory, or left behind gates.
 func (f *Feed) comesTo(r *Record) bool {
-	return f.live || f.through && !r.Fresh() || f.cursor.Covers(r.Position())
+	if f.live || f.through && !r.Fresh() || f.cursor.Covers(r.Position()) {
+		return true
+	}
+	b := f.waiting // for room that may not come before r goes on
+	if b == nil || b.Reach != Live && !b.UpTo.Covers(r.Position()) {
+		return false
+	}
+	return !slices.ContainsFunc(b.Records, func(older *Record) bool { return older.Aggregate == r.Aggregate && older.Version < r.Version })
 }
 
 // missed has the feed read r again if nobody brings it: it is not in memory, and not

@@ -21,18 +21,21 @@ type Gate struct {
 	// from is where what was left behind begins; for a target's gate the place
 	// after which it is read back, which moves on with each page.
 	from Position
-	last Position            // the youngest that was left behind; a target's gate only
-	left map[string]struct{} // document IDs left behind, up to gateMemory
-	more int                 // left behind beyond those; one may be counted twice
+	last Position // the youngest that was left behind
+	// oldest is the lowest version that was left behind an aggregate's gate: younger
+	// ones in memory go behind it too.
+	oldest int64
+	left   map[string]struct{} // document IDs left behind, up to gateMemory
+	more   int                 // left behind beyond those; one may be counted twice
 
 	// Of a target's gate.
-	passes   map[*Record]struct{} // records in memory that may go to the target
-	draining bool                 // the target answers: what is left behind is brought back
-	another  bool                 // the target is out, or its probes fail for themselves: bring a few more
-	paging   bool                 // a page is being brought back
-	end      Position             // ... up to there at most
-	back     Position             // the oldest that was left behind meanwhile
-	size     int                  // documents of the next page; 0: the least
+	passes    map[*Record]struct{} // records in memory that may go to the target
+	draining  bool                 // the target answers: what is left behind is brought back
+	another   bool                 // the target is out, or its probes fail for themselves: bring a few more
+	paging    bool                 // a page is being brought back
+	until     Position             // ... up to there at most
+	meanwhile Position             // the oldest that was left behind meanwhile
+	size      int                  // documents of the next page; 0: the least
 }
 
 // gateMemory bounds the document IDs that a gate remembers, which is only so
@@ -59,9 +62,11 @@ func (f *Feed) bringsBack(r *Record) {
 	if f == nil {
 		return
 	}
-	if g := f.gates[freezeGate(r.AggregateID)]; g != nil {
-		g.leave(r)
-		return
+	for _, key := range []string{freezeGate(r.AggregateID), aggregateGate(r.Aggregate)} {
+		if g := f.gates[key]; g != nil {
+			g.leave(r)
+			return
+		}
 	}
 	if len(r.Targets) == 0 {
 		f.rewind(r.Position())
@@ -95,16 +100,17 @@ func (g *Gate) leave(r *Record) {
 	}
 	switch begin := (Position{At: p.At}); {
 	case g.paging:
-		if g.back.Zero() || begin.Before(g.back) {
-			g.back = begin
+		if g.meanwhile.Zero() || begin.Before(g.meanwhile) {
+			g.meanwhile = begin
 		}
 	case !g.from.Before(p):
 		g.from = begin
 	}
 	delete(g.passes, r)
 	if g.left == nil {
-		g.left = make(map[string]struct{})
+		g.left, g.oldest = make(map[string]struct{}), r.Version
 	}
+	g.oldest = min(g.oldest, r.Version)
 	if len(g.left) < gateMemory {
 		g.left[r.ID] = struct{}{}
 	} else if _, known := g.left[r.ID]; !known {
@@ -166,14 +172,14 @@ func (f *Feed) open(key string) {
 		}
 	default:
 		g.draining = true
-		f.end(g)
+		f.dismiss(g)
 		f.machine.do(Action{Do: DrainOn, Feed: f})
 	}
 }
 
-// end removes a target's gate that is open and has nothing left behind it,
+// dismiss removes a target's gate that is open and has nothing left behind it,
 // once no record with a pass waits for the target: it may be out again.
-func (f *Feed) end(g *Gate) {
+func (f *Feed) dismiss(g *Gate) {
 	if !g.draining || g.paging || !g.emptied() || g.waits() {
 		return
 	}
@@ -200,7 +206,7 @@ func (f *Feed) gone(r *Record) {
 		if g.passed(r) {
 			delete(g.passes, r)
 			f.probe(g)
-			f.end(g)
+			f.dismiss(g)
 		}
 	}
 }
@@ -209,7 +215,7 @@ func (f *Feed) gone(r *Record) {
 func (f *Feed) goesOn(r *Record) {
 	for _, g := range f.gates {
 		if g.passed(r) {
-			f.end(g)
+			f.dismiss(g)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 // TestModel plays a feed against a model of Firestore, its lane and its targets:
 // records are appended and read in pages, delivered and parked in any order that
-// the rules allow, while targets go down and come back, and aggregates are frozen
-// and released. Whatever the order, each record reaches each of its targets, those
+// the rules allow, while targets go down and come back, the lane refuses some, and
+// aggregates are frozen and released. Some are in backoff at the start. Whatever the order, each record reaches each of its targets, those
 // of one aggregate in the order of their versions, memory stays within the feed's
 // capacity, and after each event the invariant holds.
 func TestModel(t *testing.T) {
@@ -51,6 +51,7 @@ type model struct {
 	lane     map[string][]*Record // by aggregate, in the order of versions
 	saving   []*Settlement        // of records that leave memory once committed
 	received map[string][]int64   // target and aggregate: versions in the order of arrival
+	refused  map[string]int64     // aggregate: the lowest version that the lane refused, and all behind it
 
 	finishing bool
 }
@@ -67,9 +68,19 @@ type modelDoc struct {
 func newModel(t *rapid.T) *model {
 	m := &model{
 		t: t, machine: New(), clock: time.Unix(1000, 0), versions: map[string]int64{}, down: map[string]bool{}, lane: map[string][]*Record{},
-		received: map[string][]int64{},
+		received: map[string][]int64{}, refused: map[string]int64{},
 	}
 	m.feed = m.machine.AddFeed(contracts.StandardLane, 6, room(1<<30))
+	for range rapid.IntRange(0, 2).Draw(t, "at the start") {
+		m.append(t)
+	}
+	for _, d := range m.stored {
+		if d.retrying = rapid.IntRange(0, 3).Draw(t, "in backoff") == 0; d.retrying {
+			r := m.record(d)
+			r.Origin, r.Retrying = Searched, true
+			m.submit(m.step(Found{r}))
+		}
+	}
 	return m
 }
 
@@ -186,9 +197,11 @@ func (m *model) take(n int, reach Reach) {
 	batch := Batch{Feed: m.feed, Generation: generation, Records: records, UpTo: end, Reach: reach}
 	for {
 		actions, taken := m.step(batch)
-		m.submit(actions)
+		m.meanwhile()
+		m.submit(actions, taken)
 		batch.Records = batch.Records[taken.Records:]
 		switch taken.Stopped {
+		case StoppedSubmit:
 		case StoppedLeaving:
 			m.step(Reread{m.feed, batch.Records[0].Position()})
 			return
@@ -206,15 +219,23 @@ func (m *model) take(n int, reach Reach) {
 	}
 }
 
-// submit puts what was taken into the lane, as it would stand there.
-func (m *model) submit(actions []Action) {
+// submit puts what was taken into the lane, which may refuse it.
+func (m *model) submit(actions []Action, _ Taken) {
 	for _, a := range actions {
 		if a.Do != Submit {
 			continue
 		}
 		r := a.Record
 		if m.machine.Standing(r.AggregateID) == Releasing {
-			m.left(m.becomes(Withdrawn{Record: r}))
+			m.left(m.becomes(Withdrawn{Record: r, Unsaved: m.unsaved(r)}))
+			continue
+		}
+		if at, full := m.refused[r.Aggregate]; r.Origin == Read && (full && r.Version > at || m.fills(r)) {
+			if !full || r.Version < at {
+				m.refused[r.Aggregate] = r.Version
+			}
+			m.step(Refused{r})
+			m.idle(r.Aggregate)
 			continue
 		}
 		m.lane[r.Aggregate] = append(m.lane[r.Aggregate], r)
@@ -222,10 +243,25 @@ func (m *model) submit(actions []Action) {
 	}
 }
 
+// fills reports whether the lane has too many of r's aggregate. It always has a place
+// for one older than all of them.
+func (m *model) fills(r *Record) bool {
+	q := m.lane[r.Aggregate]
+	return len(q) > 0 && r.Version > q[0].Version && !m.finishing && rapid.IntRange(0, 3).Draw(m.t, "too many") == 0
+}
+
+// idle tells that the lane has none left of an aggregate that it refused.
+func (m *model) idle(agg string) {
+	if _, refused := m.refused[agg]; refused && len(m.lane[agg]) == 0 {
+		delete(m.refused, agg)
+		m.step(Idle{agg})
+	}
+}
+
 // drain brings back a page of what was left behind a target's gate, with
 // deliveries and commits in between.
 func (m *model) drain(t *rapid.T) {
-	page, ok := m.feed.ReadBack()
+	page, ok := m.feed.BeginBack()
 	if !ok {
 		return
 	}
@@ -250,16 +286,23 @@ func (m *model) drain(t *rapid.T) {
 	for {
 		m.meanwhile()
 		actions, taken := m.step(back)
-		m.submit(actions)
-		if taken.Stopped == NotStopped {
+		m.meanwhile()
+		m.submit(actions, taken)
+		back.Records = back.Records[taken.Records:]
+		switch taken.Stopped {
+		case NotStopped:
 			end = behind
 			return
-		}
-		if taken.Stopped != StoppedFull || m.finishing {
+		case StoppedSubmit:
+			continue
+		case StoppedStale, StoppedLeaving:
 			return
+		case StoppedFull:
+			if m.finishing {
+				return
+			}
 		}
-		m.deliver(t)
-		if back.Records = back.Records[taken.Records:]; !m.feed.Room() {
+		if m.deliver(t); !m.feed.Room() {
 			return
 		}
 	}
@@ -279,6 +322,10 @@ func (m *model) deliverRun(run []*Record) {
 	turns := make([]Action, len(run))
 	for i, r := range run {
 		turn := m.becomes(Turn{Record: r, Unsaved: m.unsaved(r)})
+		if turn.Do == WaitOlder { // and all behind it with it
+			run = run[:i]
+			break
+		}
 		if turn.Do == Deliver {
 			turn.Open = slices.DeleteFunc(turn.Open, func(t string) bool {
 				if slices.Contains(withheld, t) {
@@ -366,6 +413,7 @@ func (m *model) left(a Action) {
 
 func (m *model) unqueue(r *Record) {
 	m.lane[r.Aggregate] = slices.DeleteFunc(slices.Clone(m.lane[r.Aggregate]), func(each *Record) bool { return each == r })
+	m.idle(r.Aggregate)
 }
 
 // commit writes the progress of the records that are leaving.
@@ -436,7 +484,7 @@ func (m *model) check(t *rapid.T) {
 		t.Fatalf("%d records are in memory, %d may run", n, m.feed.capacity)
 	}
 	for _, d := range m.stored {
-		if !d.done && m.feed.Forgotten(m.record(d)) {
+		if !d.done && !d.retrying && m.feed.Forgotten(m.record(d)) {
 			t.Fatalf("record %s is forgotten: the feed has read past it, and nothing brings it", d.sight.ID)
 		}
 	}

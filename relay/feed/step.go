@@ -31,7 +31,7 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 	case Tried:
 		m.becomes(e.Record, m.tried(e))
 	case Holds:
-		m.becomes(e.Record, m.holds(e.Record))
+		m.becomes(e.Record, m.hold(e.Record))
 	case Withdrawn:
 		m.becomes(e.Record, m.withdrawn(e.Record, e.Unsaved))
 	case GivenBack:

@@ -37,6 +37,9 @@ func (m *Machine) turn(e Turn) Action {
 		return Action{Do: WaitOlder}
 	}
 	r.ahead = false
+	if g := f.gates[aggregateGate(r.Aggregate)]; g != nil && g.oldest < r.Version {
+		return m.withdrawn(r, e.Unsaved) // its lane refused an older one
+	}
 	open, gated := f.split(r)
 	return Action{Do: Deliver, Open: open, Gated: gated}
 }
@@ -148,8 +151,8 @@ func (m *Machine) refused(r *Record) {
 	m.remove(r, time.Time{})
 }
 
-// holds has a record that is in no lane held, unless somebody else settled it.
-func (m *Machine) holds(r *Record) Action {
+// hold has a record that is in no lane held, unless somebody else settled it.
+func (m *Machine) hold(r *Record) Action {
 	if r.stage == stageEnded {
 		m.remove(r, time.Time{})
 		return Action{Do: LetGo}
