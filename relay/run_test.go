@@ -69,9 +69,10 @@ func TestAGateThatOpensWithinARunLetsNothingOvertake(t *testing.T) {
 			},
 		}
 		e.describe(in)
-		if taken := in.take(o, feed.Batch{Feed: in.feed, Records: []*feed.Record{&e.Record}, UpTo: e.Position()}); taken.Stopped != feed.NotStopped {
+		if taken := in.take(o, feed.Batch{Feed: in.feed, Records: []*feed.Record{&e.Record}}); taken.Stopped != feed.StoppedSubmit {
 			t.Fatalf("not taken: %+v", taken)
 		}
+		in.take(o, feed.Batch{Feed: in.feed, UpTo: e.Position()})
 		return e
 	}
 	one, two := entryOf("a", 1, 1), entryOf("a", 2, 2)
