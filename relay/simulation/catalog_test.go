@@ -20,7 +20,7 @@ targets:
   STOCK: {kind: pubsub, topic: stock}
   LEDGER: {kind: pubsub, topic: ledger}
   CLAIMS: {kind: pubsub, topic: claims}
-retry: {maxAttempts: 3, initial: 500ms, max: 10s, multiplier: 4}
+retry: {maxAttempts: 3, initial: %[6]s, max: 40s, multiplier: 4}
 replay: {delays: [2s, 10s, 30s], ratePerSecond: 20}
 outboxes:
   - name: orders
@@ -55,6 +55,7 @@ type size struct {
 	Shards                         int
 	Delete                         bool // delivered records of outbox orders are deleted
 	Retention                      time.Duration
+	Backoff                        time.Duration // after the first attempt
 }
 
 func (s size) catalog() (*contracts.Catalog, error) {
@@ -62,6 +63,6 @@ func (s size) catalog() (*contracts.Catalog, error) {
 	if s.Delete {
 		end = contracts.DeleteDelivered
 	}
-	text := fmt.Sprintf(catalogText, s.Window, s.InFlight, s.Shards, end, s.Retention)
+	text := fmt.Sprintf(catalogText, s.Window, s.InFlight, s.Shards, end, s.Retention, s.Backoff)
 	return contracts.ParseCatalog("simulation.yaml", []byte(text), fstest.MapFS{})
 }

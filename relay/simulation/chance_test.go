@@ -12,12 +12,15 @@ import (
 // same way as far as goroutines let it, and one that is made smaller goes nearly
 // the same.
 type chance struct {
-	seed uint64
-	mu   sync.Mutex
-	done map[string]uint64 // operations by what they are
+	seed    uint64
+	crowded bool
+	mu      sync.Mutex
+	done    map[string]uint64 // operations by what they are
 }
 
-func newChance(seed uint64) *chance { return &chance{seed: seed, done: make(map[string]uint64)} }
+func newChance(seed uint64, crowded bool) *chance {
+	return &chance{seed: seed, crowded: crowded, done: make(map[string]uint64)}
+}
 
 // of returns the source of the draws of the next operation of that name.
 func (c *chance) of(name string) *draw {
@@ -27,11 +30,14 @@ func (c *chance) of(name string) *draw {
 	c.mu.Unlock()
 	h := fnv.New64a()
 	h.Write([]byte(name))
-	return &draw{rand.New(rand.NewPCG(c.seed^n<<32, h.Sum64()))}
+	return &draw{rand.New(rand.NewPCG(c.seed^n<<32, h.Sum64())), c.crowded}
 }
 
 // draw is the source of one operation's draws.
-type draw struct{ *rand.Rand }
+type draw struct {
+	*rand.Rand
+	crowded bool // durations are whole moments
+}
 
 // hit is true with that probability.
 func (d *draw) hit(p float64) bool { return d.Float64() < p }
@@ -41,7 +47,7 @@ func (d *draw) between(from, to time.Duration) time.Duration {
 	if to <= from {
 		return from
 	}
-	return from + time.Duration(d.Int64N(int64(to-from)))
+	return d.crowd(from + time.Duration(d.Int64N(int64(to-from))))
 }
 
 // way is what a call takes in one direction: milliseconds, now and then many.

@@ -25,6 +25,9 @@
 // has an effect any more, but for commits that were under way. One starts again
 // later, under another name.
 //
+// In a crowded world everything takes whole milliseconds, so that much happens at one
+// moment, and goroutines give way to others amid what they do.
+//
 // # What is judged
 //
 //   - lost: what is marked as delivered is at all of its targets; what is dead is a
@@ -37,7 +40,13 @@
 //     started after the store knew.
 //   - attempts: no more are counted than failed, and who is dead-lettered failed often
 //     enough by itself, or before its target could be seen to be out.
+//   - freeze: who froze an aggregate began to deliver nothing of it since the failure
+//     that it was frozen for.
 //   - memory: a process holds no more records than the lanes allow.
+//   - reads: the documents of outboxes that are read follow from what happened, not from
+//     how much stands there. The figures are those of the relay's tests of its bill: two
+//     for each change, one for what stands there when an outbox is taken up or swept,
+//     two pages when a target answers again, a window when a listener opens.
 //   - rest: once nothing fails any more, everything comes to its end within a quarter
 //     of an hour, and nothing is left in memory.
 //   - end: a process ends when it is told to, in time, and without an error.

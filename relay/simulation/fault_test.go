@@ -62,40 +62,61 @@ var targetFaults = []faultKind{targetDown, targetDown, targetFlaps, targetHangs,
 
 func draftFaults(d *draw, s scenario) []fault {
 	var out []fault
-	if d.hit(0.6) {
+	switch {
+	case s.Theme == freezes, d.hit(0.55):
 		for range 1 + d.IntN(6) {
-			f := fault{
-				Kind: pick(d, firestoreFaults), From: d.between(0, s.Span), For: d.between(time.Second, 25*time.Second),
-				Instance: d.IntN(s.Instances+1) - 1, Share: 0.1 + 0.9*d.Float64(),
-				Code: pick(d, []string{"Unavailable", "DeadlineExceeded", "Internal", "ResourceExhausted", "Canceled", "Unknown"}),
-			}
-			out = append(out, f)
+			out = append(out, draftFirestoreFault(d, s))
 		}
 	}
-	if d.hit(0.6) {
-		for range 1 + d.IntN(4) {
-			f := fault{
-				Kind: pick(d, targetFaults), From: d.between(0, s.Span), For: d.between(500*time.Millisecond, 40*time.Second),
-				Instance: -1, Target: pick(d, targetNames), Share: 1,
-				Code: pick(d, []string{"Unavailable", "Unavailable", "DeadlineExceeded", "PermissionDenied", "Internal", "Unknown", "Aborted"}),
-				Rate: 1 + d.IntN(8),
-			}
-			if d.hit(0.2) {
-				f.Instance = d.IntN(s.Instances)
-			}
-			if d.hit(0.3) {
-				f.Share = 0.3 + 0.7*d.Float64()
-			}
-			out = append(out, f)
-		}
+	if s.Theme == expiry { // whose counts take long
+		out = append(out, fault{Kind: slow, For: s.Span, Instance: -1, Share: 0.5})
+	}
+	n := 0
+	switch {
+	case s.Theme == outages:
+		n = 3 + d.IntN(8)
+	case s.Theme == floods:
+		out = append(out, fault{Kind: targetQuota, For: s.Span, Instance: -1, Target: pick(d, []string{"MAIL", "LEDGER"}), Share: 1, Rate: 1 + d.IntN(6)})
+	case d.hit(0.6):
+		n = 1 + d.IntN(4)
+	}
+	for range n {
+		out = append(out, draftTargetFault(d, s))
 	}
 	for i := range out {
 		out[i].For = min(out[i].For, s.Span-out[i].From)
-		if out[i].Kind != targetQuota {
-			out[i].Rate = 0
-		}
 	}
 	return out
+}
+
+func draftFirestoreFault(d *draw, s scenario) fault {
+	return fault{
+		Kind: pick(d, firestoreFaults), From: d.between(0, s.Span), For: d.between(time.Second, 25*time.Second),
+		Instance: d.IntN(s.Instances+1) - 1, Share: 0.1 + 0.9*d.Float64(),
+		Code: pick(d, []string{"Unavailable", "DeadlineExceeded", "Internal", "ResourceExhausted", "Canceled", "Unknown"}),
+	}
+}
+
+func draftTargetFault(d *draw, s scenario) fault {
+	f := fault{
+		Kind: pick(d, targetFaults), From: d.between(0, s.Span), For: d.between(500*time.Millisecond, 40*time.Second),
+		Instance: -1, Target: pick(d, targetNames), Share: 1,
+		Code: pick(d, []string{"Unavailable", "Unavailable", "DeadlineExceeded", "PermissionDenied", "Internal", "Unknown", "Aborted"}),
+	}
+	if s.Theme == outages {
+		f.Target = pick(d, []string{"MAIL", "STOCK", "LEDGER"})
+		f.For = d.between(500*time.Millisecond, 20*time.Second)
+	}
+	if f.Kind == targetQuota {
+		f.Rate = 1 + d.IntN(8)
+	}
+	if d.hit(0.2) {
+		f.Instance = d.IntN(s.Instances)
+	}
+	if d.hit(0.3) {
+		f.Share = 0.3 + 0.7*d.Float64()
+	}
+	return f
 }
 
 // active returns the fault of a kind that is on now for an instance; nil: none.

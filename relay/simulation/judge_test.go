@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay"
 )
 
 // judge follows what happens to each record and says what must not have.
@@ -25,32 +26,36 @@ type judge struct {
 	troubles []trouble
 	deaths   map[string]time.Duration // of processes that were killed
 	calls    map[string][]answer      // of a target, since it last answered well; by process and target
+	bill     bill
+	frozen   map[string]freezing // by aggregate
 }
 
 // record is what the judge knows of one.
 type record struct {
 	planned
-	path     string
-	name     string // in a story
-	lane     contracts.Lane
-	targets  []string
-	appended bool
-	dead     bool // it was dead-lettered, now or before
-	status   contracts.Status
-	gone     bool // its document was deleted
-	receipts map[string][]*receipt
-	noted    map[string]time.Duration // when the store first said that a target has it
-	failures int                      // answers that may count as attempts
-	own      map[string]int           // failures for its own sake, by target
-	outages  int                      // answers that say nothing of it
-	endured  int                      // of those that may count, such as came while the target had to be seen to be out
+	path       string
+	name       string // in a story
+	lane       contracts.Lane
+	targets    []string
+	appended   bool
+	dead       bool // it was dead-lettered, now or before
+	status     contracts.Status
+	gone       bool // its document was deleted
+	receipts   map[string][]*receipt
+	noted      map[string]time.Duration // when the store first said that a target has it
+	failures   int                      // answers that may count as attempts
+	own        map[string]int           // failures for its own sake, by target
+	outages    int                      // answers that say nothing of it
+	failedLast map[string]time.Duration // by process
+	endured    int                      // of those that may count, such as came while the target had to be seen to be out
 }
 
 // receipt is one arrival of a record at a target.
 type receipt struct {
-	at, began time.Duration // began: when its delivery did
+	at, began time.Duration // began: when the call did that delivers it
 	who       string
 	acked     bool
+	replay    bool
 }
 
 // answer is a failed call of a target.
@@ -76,14 +81,14 @@ type violation struct {
 func newJudge(w *world) *judge {
 	j := &judge{
 		world: w, records: make(map[string]*record), groups: make(map[string][]*record), letters: make(map[string]string),
-		deaths: make(map[string]time.Duration), calls: make(map[string][]answer),
+		deaths: make(map[string]time.Duration), calls: make(map[string][]answer), frozen: make(map[string]freezing),
 	}
 	for _, a := range w.plan.Appends {
 		for _, p := range a.Records {
 			route := w.catalog.Outbox(p.Outbox).Route(p.Type)
 			r := &record{
 				planned: p, path: w.path(p), name: p.key(), lane: route.Lane, targets: route.Targets, receipts: make(map[string][]*receipt),
-				noted: make(map[string]time.Duration), own: make(map[string]int),
+				noted: make(map[string]time.Duration), own: make(map[string]int), failedLast: make(map[string]time.Duration),
 			}
 			j.records[r.path] = r
 			group := fmt.Sprintf("%s/%s/%s", p.Outbox, r.lane, p.Aggregate)
@@ -153,6 +158,10 @@ func (j *judge) committed(_ time.Time, by string, changes []change) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range changes {
+		j.billedLocked(c)
+		if c.collection == contracts.CollectionFrozen {
+			j.frozeLocked(by, c, changes)
+		}
 		if r := j.recordOf(c); r != nil {
 			j.changed(r, by, c, changes)
 		}
@@ -296,6 +305,7 @@ func (j *judge) failedAt(x *wire, target string, path string, aggregate string, 
 		return
 	}
 	j.noteLocked(x.who, "failed", path, fmt.Sprintf("%s: %s %s", target, kind, code))
+	r.failedLast[x.who] = j.world.elapsed()
 	key := x.who + target
 	calls := j.calls[key]
 	switch {
@@ -326,7 +336,7 @@ func (j *judge) received(x *wire, target, path string, began time.Duration, repl
 	defer j.mu.Unlock()
 	r := j.records[path]
 	now := j.world.elapsed()
-	got := &receipt{at: now, began: began, who: x.who}
+	got := &receipt{at: now, began: began, who: x.who, replay: replay != ""}
 	if r == nil {
 		j.faultLocked("lost", "", "%s delivers %s, which was never appended", x.who, path)
 		return got
@@ -348,14 +358,22 @@ func (j *judge) received(x *wire, target, path string, began time.Duration, repl
 		j.orderLocked(r, target)
 	}
 	r.receipts[target] = append(r.receipts[target], got)
+	j.overtakesFreezeLocked(r, target, got)
 	return got
 }
 
 // acknowledged follows the answer of a delivery on its way back.
 func (j *judge) acknowledged(x *wire, got *receipt, target string) {
+	j.world.db.mu.Lock()
+	defer j.world.db.mu.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	got.acked = true
+	if len(j.calls[x.who+target]) > 0 {
+		for _, o := range j.world.catalog.Outboxes {
+			j.bill.closings += min(readsPerClosing, j.world.unsettledLocked(o.Name, ""))
+		}
+	}
 	delete(j.calls, x.who+target)
 }
 
@@ -485,4 +503,13 @@ func (j *judge) finish() {
 		}
 	}
 	slices.SortStableFunc(j.faults, func(a, b violation) int { return cmp.Compare(a.At, b.At) })
+}
+
+// opened takes a listener into the bill: its window, and its canary.
+func (j *judge) opened(scan relay.Scan) {
+	j.world.db.mu.Lock()
+	defer j.world.db.mu.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.bill.shown += 1 + min(scan.Limit, j.world.unsettledLocked(scan.Outbox, ""))
 }

@@ -19,6 +19,7 @@ type life struct {
 	who      string
 	began    time.Duration
 	wire     *wire
+	pending  int64 // what stood in the outboxes as it began
 	relay    *relay.Relay
 	stop     context.CancelFunc
 	ended    chan struct{} // Run has returned
@@ -39,6 +40,11 @@ func (w *world) begin(instance, number int) (*life, error) {
 		ended: make(chan struct{}), killed: make(chan struct{}),
 	}
 	l.wire.onStep = l.onStep
+	w.db.mu.Lock()
+	for _, o := range w.catalog.Outboxes {
+		l.pending += int64(w.unsettledLocked(o.Name, ""))
+	}
+	w.db.mu.Unlock()
 	store := queueStore{l.wire}
 	queue, err := dlq.New(dlq.Config{Store: store, Catalog: w.catalog, Log: w.log(who), Random: w.chance.numbers(who + " replays")})
 	if err != nil {
@@ -55,6 +61,9 @@ func (w *world) begin(instance, number int) (*life, error) {
 	config := relay.Config{
 		Catalog: w.catalog, Store: relayStore{l.wire}, Router: router, Log: w.log(who), Queue: queue, Random: w.chance.numbers(who + " retries"),
 		Tuning: relay.Tuning{PageSize: w.plan.Size.Page, Behind: w.plan.Size.Behind, CommitSize: 20},
+	}
+	if w.plan.Crowded {
+		config.Tracer = crowdedTracer{number: w.chance.numbers(who + " gives way")}
 	}
 	if !w.plan.Alone {
 		config.Leases = &relay.Leases{Store: store, Instance: who}

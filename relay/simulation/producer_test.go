@@ -106,3 +106,18 @@ func (w *world) produce() {
 		})
 	}
 }
+
+// kept are records that were delivered long ago and expire in the course of the
+// run.
+func (w *world) kept() {
+	d := w.chance.of("kept")
+	for n := range w.plan.Kept {
+		p := planned{Outbox: "orders", Type: "Placed", Aggregate: "kept", Version: int64(n + 1)}
+		write := w.append(p, w.db.now().Add(-24*time.Hour))
+		write.Fields[contracts.FieldStatus] = string(contracts.Delivered)
+		write.Fields[contracts.FieldExpireAt] = w.db.now().Add(d.between(0, w.plan.Span))
+		if _, err := w.db.commit("producer", []dlq.Write{write}, false); err != nil {
+			panic("what was kept is refused: " + err.Error())
+		}
+	}
+}

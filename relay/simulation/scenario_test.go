@@ -11,6 +11,9 @@ import (
 // smaller one is made of it by taking parts away.
 type scenario struct {
 	Seed      uint64
+	Theme     theme
+	Crowded   bool // much happens at the same moment
+	Kept      int  // records that were delivered before, and expire
 	Size      size
 	Instances int
 	Alone     bool          // the one instance has no leases
@@ -109,15 +112,44 @@ const lateWithin = 400 * time.Millisecond
 // product's own catalog.
 const mostTogether = 8
 
+// theme is what a scenario has more of than others.
+type theme string
+
+const (
+	mixed   theme = "mixed"
+	outages theme = "outages" // targets that come and go, few aggregates, records of several targets, restarts
+	floods  theme = "floods"  // backlogs before targets that take little
+	freezes theme = "freezes" // accounts that are frozen and released, and Firestore fails
+	expiry  theme = "expiry"  // many records that expire
+)
+
+func draftTheme(d *draw) theme {
+	switch n := d.IntN(100); {
+	case n < 40:
+		return mixed
+	case n < 70:
+		return outages
+	case n < 78:
+		return floods
+	case n < 93:
+		return freezes
+	}
+	return expiry
+}
+
 // draft draws a scenario.
 func draft(seed uint64) scenario {
-	d := &draw{rand.New(rand.NewPCG(seed, 0x5eed))}
+	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0x5eed))}
 	s := scenario{
-		Seed: seed, Instances: 1 + d.IntN(3), Span: d.between(40*time.Second, 180*time.Second), Thaw: d.hit(0.7),
+		Seed: seed, Theme: draftTheme(d), Instances: 1 + d.IntN(3), Span: d.between(40*time.Second, 180*time.Second), Thaw: d.hit(0.7),
+		Crowded: d.hit(0.25),
 		Size: size{
 			Window: 6 + d.IntN(30), Page: 3 + d.IntN(20), Behind: 2 + d.IntN(12), Shards: 1, Delete: d.hit(0.3),
-			Retention: d.between(5*time.Second, 60*time.Second).Truncate(time.Second),
+			Retention: d.between(5*time.Second, 60*time.Second).Truncate(time.Second), Backoff: 500 * time.Millisecond,
 		},
+	}
+	if d.hit(0.4) { // records are in backoff for long
+		s.Size.Backoff = d.between(time.Second, 10*time.Second).Truncate(time.Millisecond)
 	}
 	s.Size.InFlight = s.Size.Page + mostTogether + d.IntN(20)
 	if d.hit(0.3) {
@@ -136,57 +168,109 @@ func draft(seed uint64) scenario {
 	if d.hit(0.4) {
 		s.Equal = d.Float64() * 0.5
 	}
-	s.Appends = draftAppends(d, s.Span)
+	if s.Theme == expiry {
+		s.Kept = 1000 + d.IntN(1500)
+	}
+	s.Appends = draftAppends(d, s)
 	s.Faults = draftFaults(d, s)
-	if d.hit(0.6) {
-		for range 1 + d.IntN(5) {
-			s.Ends = append(s.Ends, ending{
-				Instance: d.IntN(s.Instances), At: d.between(time.Second, s.Span), Steps: d.IntN(60), Clean: d.hit(0.35),
-				Back: d.between(10*time.Millisecond, 20*time.Second),
-			})
-		}
-	}
-	if d.hit(0.6) {
-		acts := []string{actPause, actResume, actRelease, actRelease, actReplay, actReplay, actAuthorize, actAuthorize, actWithdraw, actDiscard}
-		for range d.IntN(25) {
-			s.Acts = append(s.Acts, act{At: d.between(time.Second, s.Span), What: pick(d, acts), N: d.Uint64()})
-		}
-	}
-	slices.SortStableFunc(s.Ends, func(a, b ending) int { return int(a.At - b.At) })
-	slices.SortStableFunc(s.Acts, func(a, b act) int { return int(a.At - b.At) })
+	s.Ends = draftEnds(d, s)
+	s.Acts = draftActs(d, s)
 	return s
 }
 
-// draftAppends draws what producers append: a backlog, and what comes live.
-func draftAppends(d *draw, span time.Duration) []appending {
-	aggregates := 2 + d.IntN(20)
-	backlog, live := 0, 10+d.IntN(80)
+func draftEnds(d *draw, s scenario) (out []ending) {
+	n, back := 0, 20*time.Second
+	switch {
+	case s.Theme == outages && d.hit(0.8):
+		n, back = 1+d.IntN(8), 2*time.Second
+	case d.hit(0.6):
+		n = 1 + d.IntN(5)
+	}
+	for range n {
+		out = append(out, ending{
+			Instance: d.IntN(s.Instances), At: d.between(time.Second, s.Span), Steps: d.IntN(60), Clean: d.hit(0.45), Back: d.between(10*time.Millisecond, back),
+		})
+	}
+	slices.SortStableFunc(out, func(a, b ending) int { return int(a.At - b.At) })
+	return out
+}
+
+func draftActs(d *draw, s scenario) (out []act) {
+	acts, n := []string{actPause, actResume, actRelease, actRelease, actReplay, actReplay, actAuthorize, actAuthorize, actWithdraw, actDiscard}, 0
+	switch {
+	case s.Theme == freezes:
+		acts, n = append(acts, actRelease, actRelease, actRelease, actRelease), 10+d.IntN(40)
+	case d.hit(0.6):
+		n = d.IntN(25)
+	}
+	for range n {
+		out = append(out, act{At: d.between(time.Second, s.Span), What: pick(d, acts), N: d.Uint64()})
+	}
+	slices.SortStableFunc(out, func(a, b act) int { return int(a.At - b.At) })
+	return out
+}
+
+// traffic is what producers append.
+type traffic struct {
+	aggregates          int
+	backlog, live       int
+	poisoned, defective float64
+	accounts            float64 // share of commits to outbox accounts
+	types               map[string][]string
+}
+
+func draftTraffic(d *draw, s scenario) traffic {
+	t := traffic{aggregates: 2 + d.IntN(20), live: 10 + d.IntN(80), accounts: 0.35, types: eventTypes}
 	switch {
 	case d.hit(0.15):
-		backlog = 150 + d.IntN(300)
+		t.backlog = 150 + d.IntN(300)
 	case d.hit(0.5):
-		backlog = d.IntN(80)
+		t.backlog = d.IntN(80)
 	}
-	poisoned, defective := 0.0, 0.0
 	if d.hit(0.5) {
-		poisoned = 0.02 + 0.1*d.Float64()
+		t.poisoned = 0.02 + 0.1*d.Float64()
 	}
 	if d.hit(0.25) {
-		defective = 0.05
+		t.defective = 0.05
 	}
+	switch s.Theme {
+	case outages:
+		t.aggregates, t.live, t.accounts = 1+d.IntN(5), 60+d.IntN(120), 0.2
+		t.types = map[string][]string{"orders": {"Shipped", "Shipped", "Shipped", "Placed", "Noted"}, "accounts": {"Opened"}}
+		if t.poisoned > 0 {
+			t.poisoned += 0.1
+		}
+		t.defective = 0
+	case floods:
+		t.aggregates, t.backlog, t.accounts = 5+d.IntN(50), 250+d.IntN(300), 0
+		t.types = map[string][]string{"orders": {"Placed", "Placed", "Placed", "Paid"}}
+		t.poisoned /= 5
+	case expiry:
+		t.backlog = min(t.backlog, 20)
+	case freezes:
+		t.aggregates, t.accounts = 1+d.IntN(5), 0.6
+		t.types = map[string][]string{"orders": {"Placed", "Paid", "Shipped"}, "accounts": {"RoleSet", "RoleSet", "Opened"}}
+		t.poisoned = 0.1 + 0.1*d.Float64()
+	}
+	return t
+}
+
+// draftAppends draws what producers append: a backlog, and what comes live.
+func draftAppends(d *draw, s scenario) []appending {
+	t := draftTraffic(d, s)
 	late := d.hit(0.4)
 	versions := make(map[string]int64)
 	var out []appending
-	for n := 0; n < backlog+live; {
+	for n := 0; n < t.backlog+t.live; {
 		a := appending{At: -1}
-		if n >= backlog {
-			a.At = d.between(0, span)
+		if n >= t.backlog {
+			a.At = d.between(0, s.Span)
 		}
 		if late && d.hit(0.3) {
 			a.Late = d.between(0, lateWithin)
 		}
 		outbox := "orders"
-		if d.hit(0.35) {
+		if d.hit(t.accounts) {
 			outbox = "accounts"
 		}
 		together := 1
@@ -194,11 +278,11 @@ func draftAppends(d *draw, span time.Duration) []appending {
 			together += d.IntN(mostTogether)
 		}
 		for range together {
-			p := planned{Outbox: outbox, Type: pick(d, eventTypes[outbox]), Aggregate: fmt.Sprintf("a%02d", d.IntN(aggregates))}
-			if d.hit(poisoned) {
+			p := planned{Outbox: outbox, Type: pick(d, t.types[outbox]), Aggregate: fmt.Sprintf("a%02d", d.IntN(t.aggregates))}
+			if d.hit(t.poisoned) {
 				p.Poison = draftPoison(d)
 			}
-			if d.hit(defective) {
+			if d.hit(t.defective) {
 				p.Defect = pick(d, []defect{noLane, strangeLane, noType, noStatus, retrying})
 			}
 			a.Records = append(a.Records, p)

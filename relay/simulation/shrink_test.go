@@ -41,7 +41,7 @@ func (s scenario) parts() int {
 	for _, a := range s.Appends {
 		n += len(a.Records)
 	}
-	for _, is := range []bool{s.LateReads > 0, s.Equal > 0, s.Skew != 0, s.Size.Delete, s.Size.Shards > 1} {
+	for _, is := range []bool{s.LateReads > 0, s.Equal > 0, s.Skew != 0, s.Crowded, s.Kept > 0, s.Size.Delete, s.Size.Shards > 1} {
 		if is {
 			n++
 		}
@@ -69,6 +69,8 @@ func (s *shrinker) pass() {
 	s.try(func(p *scenario) { p.LateReads = 0 })
 	s.try(func(p *scenario) { p.Equal = 0 })
 	s.try(func(p *scenario) { p.Skew = 0 })
+	s.try(func(p *scenario) { p.Crowded = false })
+	s.try(func(p *scenario) { p.Kept = 0 })
 	s.try(func(p *scenario) { p.Size.Delete = false })
 	s.try(func(p *scenario) { p.Size.Shards = 1 })
 	for i, a := range s.plan.Appends {

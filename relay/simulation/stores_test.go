@@ -39,6 +39,7 @@ func (s relayStore) Watch(ctx context.Context, scan relay.Scan) (relay.Stream, e
 	if err != nil {
 		return nil, err
 	}
+	s.world.judge.opened(scan)
 	return &stream{flow: f, scan: scan, shown: make(map[string]time.Time)}, nil
 }
 

@@ -45,8 +45,9 @@ func (t target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
 	errs := make([]error, len(parcels))
+	began := t.wire.world.elapsed()
 	for i, p := range parcels {
-		if errs[i] = t.deliver(ctx, p); errs[i] != nil {
+		if errs[i] = t.deliver(ctx, p, began); errs[i] != nil {
 			for j := i + 1; j < len(errs); j++ {
 				errs[j] = ier.ErrBehind
 			}
@@ -56,13 +57,12 @@ func (t target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	return errs
 }
 
-func (t target) deliver(ctx context.Context, p ier.Parcel) error {
+func (t target) deliver(ctx context.Context, p ier.Parcel, began time.Duration) error {
 	x := t.wire
 	w := x.world
 	path := p.Record.Path()
 	d := w.chance.of("deliver " + t.place.name + " " + path)
 	x.step("publish")
-	began := w.elapsed()
 	if err := x.sleep(ctx, d.way()); err != nil {
 		return t.failure(p, contracts.Outage, contracts.CodeOf(err), false)
 	}

@@ -34,6 +34,8 @@ type world struct {
 	lives  map[int]*life
 	all    map[string]*life      // also those that are over, by name
 	backs  map[int]time.Duration // until an instance starts again
+
+	reads, mostReads int64 // of documents of outboxes: how many there were, and may be
 }
 
 // logs returns where a process logs to; nil: they go nowhere.
@@ -41,11 +43,12 @@ type logs func(who string) *zap.Logger
 
 // result is what a run came to.
 type result struct {
-	Steps  int64
-	Counts map[string]int64
-	Faults []violation
-	Events []event
-	Time   time.Duration // virtual
+	Steps            int64
+	Counts           map[string]int64
+	Faults           []violation
+	Events           []event
+	Time             time.Duration // virtual
+	Reads, MostReads int64
 }
 
 // restWithin is how long after the last fault everything has to be at rest: some
@@ -59,7 +62,7 @@ func simulate(plan scenario, verbose logs) result {
 		panic(err)
 	}
 	w := &world{
-		plan: plan, catalog: catalog, began: time.Now(), chance: newChance(plan.Seed), db: newDatabase(plan.Skew), places: make(map[string]*place),
+		plan: plan, catalog: catalog, began: time.Now(), chance: newChance(plan.Seed, plan.Crowded), db: newDatabase(plan.Skew), places: make(map[string]*place),
 		verbose: verbose, over: make(chan struct{}), counts: make(map[string]int64), lives: make(map[int]*life), all: make(map[string]*life), backs: make(map[int]time.Duration),
 	}
 	w.judge = newJudge(w)
@@ -68,6 +71,7 @@ func simulate(plan scenario, verbose logs) result {
 		w.places[name] = &place{name: name}
 	}
 	w.backlog()
+	w.kept()
 	queue, err := dlq.New(dlq.Config{Store: queueStore{newWire(w, "operator", -1)}, Catalog: catalog})
 	if err != nil {
 		panic(err)
@@ -82,6 +86,7 @@ func simulate(plan scenario, verbose logs) result {
 	others.Go(w.endLives)
 	others.Go(w.expire)
 	others.Go(w.watchMemory)
+	others.Go(w.billSweeps)
 	time.Sleep(time.Until(w.began.Add(plan.Span)))
 	w.producers.Wait()
 	for _, l := range w.living() {
@@ -100,7 +105,8 @@ func simulate(plan scenario, verbose logs) result {
 	w.processes.Wait()
 	w.flights.Wait()
 	w.judge.finish()
-	return result{Steps: w.steps.Load(), Counts: w.counts, Faults: w.judge.found(), Events: w.judge.history(), Time: w.elapsed()}
+	w.judgeReads()
+	return result{Steps: w.steps.Load(), Counts: w.counts, Faults: w.judge.found(), Events: w.judge.history(), Time: w.elapsed(), Reads: w.reads, MostReads: w.mostReads}
 }
 
 func (w *world) elapsed() time.Duration { return time.Since(w.began) }

@@ -1,0 +1,117 @@
+package simulation
+
+import (
+	"strings"
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// bill adds up what there was to read: the documents that the relays may read of
+// outboxes follow from what happened, not from how much there is.
+type bill struct {
+	changes  int // of documents of outboxes: each listener of them is told of one twice at most
+	taken    int // what stood in an outbox as an instance took it up, or a part of it
+	sweeps   int // what stands there that is no end, at each sweep
+	swept    int
+	closings int // what two pages bring back at most as a target answers again
+	shown    int // what listeners' windows held as they were opened
+	releases int // what stood of an aggregate as it was let go on
+}
+
+// sweepEvery is relay.Tuning's SweepInterval.
+const sweepEvery = 30 * time.Second
+
+// What the relay reads for each, with what stands in the relay's own tests of its
+// bill. What waits for a target is brought back by pages, of 32 at first.
+const (
+	readsPerChange  = 2
+	readsPerSweep   = 14 // of one share
+	readsPerClosing = 2 * 32
+	readsAtLeast    = 200
+)
+
+// most is how many documents may have been read.
+func (b bill) most(s size) int {
+	shares := 1 + s.Shards
+	return readsAtLeast + readsPerChange*b.changes + b.taken + b.sweeps + b.swept*readsPerSweep*shares + b.closings + b.shown + b.releases
+}
+
+// unsettledLocked counts the documents of an outbox that are not at their end, and
+// that stand for one aggregate; "": for any.
+func (w *world) unsettledLocked(outbox, aggregate string) (n int) {
+	for id, d := range w.db.collectionLocked(outbox).docs {
+		switch statusOf(d) {
+		case contracts.Delivered, contracts.Dead:
+			continue
+		}
+		if !strings.HasPrefix(id, "!") && (aggregate == "" || d.fields[contracts.FieldAggregateID] == aggregate) {
+			n++
+		}
+	}
+	return n
+}
+
+// billedLocked takes a commit into the bill. The database is locked.
+func (j *judge) billedLocked(c change) {
+	switch {
+	case j.world.catalog.Outbox(c.collection) != nil:
+		if c.after != nil && len(j.world.all) > 0 { // nobody pays for what is deleted, and what stood there before is taken up
+			j.bill.changes++
+		}
+	case c.collection == contracts.CollectionLeases && c.after != nil:
+		owner := c.after.fields["owner"]
+		if c.before != nil && c.before.fields["owner"] == owner || owner == nil || owner == "" {
+			return
+		}
+		outbox, _, _ := strings.Cut(c.after.id, ".")
+		if j.world.catalog.Outbox(outbox) != nil {
+			j.bill.taken += j.world.unsettledLocked(outbox, "")
+		}
+	case c.collection == contracts.CollectionFrozen && c.before != nil:
+		for _, o := range j.world.catalog.Outboxes {
+			j.bill.releases += 2 * j.world.unsettledLocked(o.Name, textOf(c.before.fields[contracts.FieldAggregateID]))
+		}
+	}
+}
+
+// billSweeps takes into the bill what each sweep looks at.
+func (w *world) billSweeps() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			w.db.mu.Lock()
+			n := 0
+			for _, o := range w.catalog.Outboxes {
+				n += w.unsettledLocked(o.Name, "")
+			}
+			w.db.mu.Unlock()
+			w.judge.mu.Lock()
+			w.judge.bill.swept++
+			w.judge.bill.sweeps += n
+			w.judge.mu.Unlock()
+		case <-w.over:
+			return
+		}
+	}
+}
+
+// judgeReads holds what all processes read to what there was to read.
+func (w *world) judgeReads() {
+	w.mu.Lock()
+	read := int64(0)
+	for _, l := range w.all {
+		read += l.wire.reads.Load()
+		if w.plan.Alone {
+			w.judge.bill.taken += int(l.pending)
+		}
+	}
+	w.mu.Unlock()
+	most := int64(w.judge.bill.most(w.plan.Size))
+	w.reads, w.mostReads = read, most
+	if read > most {
+		w.judge.fault("reads", "", "%d documents were read, where %d may be: %+v", read, most, w.judge.bill)
+	}
+}
