@@ -179,7 +179,6 @@ func (r *Relay) giveBack(o *outbox) (records int) {
 // giveBack takes a record that is in no lane out of memory. Which targets have
 // it is written first, so that the next owner does not deliver it to them again.
 func (e *entry) giveBack() {
-	unsaved := e.unsaved && e.Origin != feed.Stray && e.rec.Status != contracts.Retrying
-	a := e.outbox.ledger.becomes(feed.GivenBack{Record: &e.Record, Unsaved: unsaved})
+	a := e.outbox.ledger.becomes(feed.GivenBack{Record: &e.Record, Unsaved: e.unsaved && e.Origin != feed.Stray})
 	e.outbox.left(e, a)
 }
