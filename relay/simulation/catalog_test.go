@@ -32,6 +32,7 @@ outboxes:
       - {type: Placed, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [MAIL]}
       - {type: Shipped, lane: STANDARD_LANE, tier: REVIEW_REQUIRED, targets: [MAIL, STOCK]}
       - {type: Paid, lane: CRITICAL_LANE, tier: SAFE_AUTO, targets: [LEDGER]}
+      - {type: Revoked, lane: STANDARD_LANE, tier: SECURITY_BLOCK, targets: [CLAIMS]}
       - {type: Noted, lane: BACKGROUND_LANE, tier: SAFE_AUTO, targets: [STOCK, LEDGER]}
   - name: accounts
     slice: accounts

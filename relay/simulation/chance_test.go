@@ -62,13 +62,11 @@ func (d *draw) way() time.Duration {
 // pick draws one of a list.
 func pick[T any](d *draw, list []T) T { return list[d.IntN(len(list))] }
 
-// numbers returns a source of numbers in [0,1) for whoever draws by himself.
+// numbers returns a source of numbers in [0,1) for whoever draws by himself. They
+// follow from the time, not from who draws first.
 func (c *chance) numbers(name string) func() float64 {
-	d := c.of(name)
-	var mu sync.Mutex
-	return func() float64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return d.Float64()
-	}
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	seed := c.seed ^ h.Sum64()
+	return func() float64 { return rand.New(rand.NewPCG(seed, uint64(time.Now().UnixNano()))).Float64() }
 }

@@ -68,11 +68,23 @@ func draftFaults(d *draw, s scenario) []fault {
 			out = append(out, draftFirestoreFault(d, s))
 		}
 	}
+	if s.Theme == freezes && d.hit(0.7) { // what is said of a dead letter is in doubt
+		out = append(out, fault{Kind: pick(d, []faultKind{lostAnswers, sentTwice}), For: s.Span, Instance: -1, Share: 0.2 + 0.5*d.Float64(), Code: "Unavailable"},
+			fault{Kind: slow, For: s.Span, Instance: -1, Share: 0.3 * d.Float64()})
+	}
 	if s.Theme == expiry { // whose counts take long
 		out = append(out, fault{Kind: slow, For: s.Span, Instance: -1, Share: 0.5})
 	}
 	n := 0
 	switch {
+	case s.Theme == restarts:
+		for n := 0; n < 4; n += 1 + d.IntN(2) { // out until an instance is about to come back
+			out = append(out, fault{
+				Kind: targetDown, From: time.Duration(n) * s.Span / 4, For: d.between(s.Span/8, s.Span/4), Instance: -1, Share: 1,
+				Target: pick(d, []string{"MAIL", "STOCK", "STOCK"}), Code: "Unavailable",
+			})
+		}
+		out = append(out, fault{Kind: slow, For: s.Span, Instance: -1, Share: d.Float64() * 0.5})
 	case s.Theme == outages:
 		n = 3 + d.IntN(8)
 	case s.Theme == floods:

@@ -37,14 +37,13 @@ func (x *wire) flow(ctx context.Context, collection, name string) (*flow, error)
 	x.opened++
 	x.streams[f] = x.opened
 	x.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() { f.close() })
 	f.close = sync.OnceFunc(func() {
-		stop()
 		unwatch()
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		delete(x.streams, f)
 	})
+	context.AfterFunc(ctx, f.close)
 	return f, nil
 }
 

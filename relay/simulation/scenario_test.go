@@ -116,19 +116,22 @@ const mostTogether = 8
 type theme string
 
 const (
-	mixed   theme = "mixed"
-	outages theme = "outages" // targets that come and go, few aggregates, records of several targets, restarts
-	floods  theme = "floods"  // backlogs before targets that take little
-	freezes theme = "freezes" // accounts that are frozen and released, and Firestore fails
-	expiry  theme = "expiry"  // many records that expire
+	mixed    theme = "mixed"
+	outages  theme = "outages"  // targets that come and go, few aggregates, records of several targets, restarts
+	restarts theme = "restarts" // amid a backlog, as a target comes back, while Firestore is slow
+	floods   theme = "floods"   // backlogs before targets that take little
+	freezes  theme = "freezes"  // accounts that are frozen and released, and Firestore fails
+	expiry   theme = "expiry"   // many records that expire
 )
 
 func draftTheme(d *draw) theme {
 	switch n := d.IntN(100); {
-	case n < 40:
+	case n < 35:
 		return mixed
-	case n < 70:
+	case n < 60:
 		return outages
+	case n < 70:
+		return restarts
 	case n < 78:
 		return floods
 	case n < 93:
@@ -181,6 +184,8 @@ func draft(seed uint64) scenario {
 func draftEnds(d *draw, s scenario) (out []ending) {
 	n, back := 0, 20*time.Second
 	switch {
+	case s.Theme == restarts:
+		n, back = 1+d.IntN(4), 5*time.Second
 	case s.Theme == outages && d.hit(0.8):
 		n, back = 1+d.IntN(8), 2*time.Second
 	case d.hit(0.6):
@@ -241,16 +246,20 @@ func draftTraffic(d *draw, s scenario) traffic {
 			t.poisoned += 0.1
 		}
 		t.defective = 0
+	case restarts:
+		t.aggregates, t.backlog, t.live, t.accounts = 2+d.IntN(10), 20+d.IntN(120), d.IntN(30), 0.1
+		t.types = map[string][]string{"orders": {"Shipped", "Shipped", "Shipped", "Placed"}, "accounts": {"Opened"}}
+		t.poisoned, t.defective = 0.1+0.2*d.Float64(), 0
 	case floods:
 		t.aggregates, t.backlog, t.accounts = 5+d.IntN(50), 250+d.IntN(300), 0
 		t.types = map[string][]string{"orders": {"Placed", "Placed", "Placed", "Paid"}}
 		t.poisoned /= 5
 	case expiry:
-		t.backlog = min(t.backlog, 20)
+		t.backlog, t.defective = min(t.backlog, 20), 0 // without a status they have all that is kept searched
 	case freezes:
 		t.aggregates, t.accounts = 1+d.IntN(5), 0.6
-		t.types = map[string][]string{"orders": {"Placed", "Paid", "Shipped"}, "accounts": {"RoleSet", "RoleSet", "Opened"}}
-		t.poisoned = 0.1 + 0.1*d.Float64()
+		t.types = map[string][]string{"orders": {"Placed", "Revoked", "Revoked", "Shipped"}, "accounts": {"RoleSet", "RoleSet", "Opened"}}
+		t.poisoned = 0.1 + 0.2*d.Float64()
 	}
 	return t
 }

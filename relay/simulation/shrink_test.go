@@ -4,14 +4,16 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 )
 
 const (
 	// shrinkTries is how often a smaller scenario is run before it counts as one
 	// that does not fail: goroutines do not go the same way each time.
 	shrinkTries = 4
-	// shrinkRuns bounds all of them.
+	// shrinkRuns bounds all of them, as does shrinkTime.
 	shrinkRuns = 1500
+	shrinkTime = time.Minute
 )
 
 // shrinker takes parts of a scenario away for as long as the same judge finds fault
@@ -22,13 +24,14 @@ type shrinker struct {
 	plan  scenario
 	found result // of plan
 	runs  int
+	until time.Time
 }
 
 // shrink returns the smallest scenario that it finds, and how it went.
 func shrink(t *testing.T, plan scenario, found result) (scenario, result) {
 	t.Helper()
-	s := &shrinker{t: t, judge: found.Faults[0].Judge, plan: plan, found: found}
-	for before := -1; before != s.plan.parts() && s.runs < shrinkRuns; {
+	s := &shrinker{t: t, judge: found.Faults[0].Judge, plan: plan, found: found, until: time.Now().Add(shrinkTime)}
+	for before := -1; before != s.plan.parts() && !s.over(); {
 		before = s.plan.parts()
 		s.pass()
 	}
@@ -48,6 +51,8 @@ func (s scenario) parts() int {
 	}
 	return n
 }
+
+func (s *shrinker) over() bool { return s.runs > shrinkRuns || time.Now().After(s.until) }
 
 func (s *shrinker) pass() {
 	less(s, s.plan.Faults, func(p *scenario, left []fault) { p.Faults = left })
@@ -104,7 +109,7 @@ func (s *shrinker) try(change func(*scenario)) bool {
 		return false
 	}
 	for range shrinkTries {
-		if s.runs++; s.runs > shrinkRuns {
+		if s.runs++; s.over() {
 			return false
 		}
 		r := inBubble(s.t, plan, nil)

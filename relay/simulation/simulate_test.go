@@ -17,7 +17,7 @@ import (
 )
 
 // fixedSeeds are those that the short form runs: some of each theme.
-var fixedSeeds = []uint64{1, 2, 3, 5, 8, 9, 13, 18, 20, 21, 22, 27, 30, 37, 38, 42, 46, 57, 59, 60, 68, 70}
+var fixedSeeds = []uint64{1, 2, 5, 8, 9, 11, 15, 18, 19, 20, 24, 25, 27, 30, 37, 42, 46, 57, 60, 70}
 
 // TestSimulation runs the relay through scenarios that follow from seeds, and
 // judges what became of each record. The environment asks for more than the short
