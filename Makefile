@@ -98,7 +98,7 @@ delivered-once: ## deliver 20,000 records, of which none may go twice; CLOUD=emb
 .PHONY: simulate
 simulate: ## simulate a million steps of relays over a Firestore and targets that misbehave; STEPS=, SEEDS= for so many seeds, SEED= for one alone, with its story
 	OUTBOX_RELAY_SIMULATE_STEPS=$(if $(SEEDS),,$(STEPS)) OUTBOX_RELAY_SIMULATE_SEEDS=$(SEEDS) OUTBOX_RELAY_SIMULATE_SEED=$(SEED) \
-		go test -count=1 -v -timeout 10h -run "^(TestSimulation|TestDeathAtEveryStep)$$$$" $(TEST_ARGS) ./relay/simulation
+		go test -count=1 -v -timeout 10h -run '^(TestSimulation|TestDeathAtEveryStep)$$' $(TEST_ARGS) ./relay/simulation
 
 .PHONY: auth-emulator
 auth-emulator: $(FIREBASE)/node_modules/.package-lock.json ## install Google's Auth emulator
