@@ -167,6 +167,27 @@ func TestLapseAndLose(t *testing.T) {
 	}
 }
 
+// TestWhatIsLostIsNotValid: a lease that another has is not valid for a moment
+// longer, though its Work is still coming to its end.
+func TestWhatIsLostIsNotValid(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a := w.start("A", func(n *node, _ *Config) { n.drain = time.Second })
+		w.until("A owns all", func() bool { return w.shared(a) && a.works() })
+		share := w.shares[0]
+		l := a.lease(share)
+		taken := dlq.Write{
+			Collection: contracts.CollectionLeases, ID: share, Op: dlq.OpUpdate, Fields: map[string]any{fieldOwner: "B", fieldNonce: "B.1"},
+		}
+		if _, err := w.server.Commit(t.Context(), []dlq.Write{taken}); err != nil {
+			t.Fatal(err)
+		}
+		w.until("A is told", func() bool { return len(w.happened("A", share, "told")) > 0 })
+		if l.Valid() {
+			t.Error("A begins deliveries of what B owns")
+		}
+	})
+}
+
 // TestLateCommits: renewals that are applied after they were given up are ours
 // all the same, and count from the moment at which they were sent.
 func TestLateCommits(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,6 +236,36 @@ func TestDeadRegistrationsAreDeleted(t *testing.T) {
 			t.Fatal("A's registration was deleted too early")
 		}
 		w.until("A's registration is deleted", func() bool { return !registered() })
+	})
+}
+
+// TestARegistrationThatComesBackIsKept: whoever deletes it has read it before.
+func TestARegistrationThatComesBackIsKept(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.start("A"), w.start("B")
+		w.until("A and B share", func() bool { return w.shared(a, b) })
+		back := dlq.Write{
+			Collection: contracts.CollectionLeases, ID: "instance.A", Op: dlq.OpUpdate, Fields: map[string]any{fieldNonce: "A.1"},
+		}
+		var came atomic.Bool
+		b.client.with(func(f *faults) {
+			f.commit = func(writes []dlq.Write) error {
+				deletes := slices.ContainsFunc(writes, func(each dlq.Write) bool { return each.ID == back.ID && each.Op == dlq.OpDelete })
+				if deletes && !came.Swap(true) {
+					if _, err := w.server.Commit(t.Context(), []dlq.Write{back}); err != nil {
+						t.Error(err)
+					}
+				}
+				return nil
+			}
+		})
+		a.crash()
+		w.pass(9 * w.term)
+		w.until("A is back when B deletes its registration", came.Load)
+		w.pass(w.term / 10)
+		if !w.read(back.ID).Exists() {
+			t.Error("it is deleted")
+		}
 	})
 }
 
