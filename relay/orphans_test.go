@@ -1,11 +1,45 @@
 package relay_test
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay"
 )
+
+// A held record without a freeze that is changed after the sweep has read it stays as
+// it was changed.
+func TestSweepLeavesAHeldRecordThatWasChangedMeanwhile(t *testing.T) {
+	f := setup(t, newCloud(t))
+	orphans := f.series("wsOutbox", "TaskCompleted", "orphan", 1, 2)
+	changed := orphans[0]
+	var once sync.Once
+	f.wrapStore = func(store relay.Store) relay.Store {
+		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) (time.Time, error) {
+			for _, w := range writes {
+				if w.ID == changed.ID && w.Fields["status"] == string(contracts.Pending) {
+					once.Do(func() {
+						if err := set("status", string(contracts.Delivered))(ctx, f.db.Doc(changed.Path())); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+			}
+			return store.Commit(ctx, writes)
+		}}
+	}
+	r := f.sweeping()
+	f.leftBy(orphans, map[string]any{"status": "held"})
+	f.eventually("both are delivered", func() bool { return f.unmarked(orphans, contracts.Delivered) == 0 })
+	f.eventually("nothing is left in memory", func() bool { return r.inMemory() == 0 })
+	if at := f.fields(changed.Path())[contracts.FieldDeliveredAt]; at != nil {
+		t.Errorf("the one that was delivered meanwhile is delivered again, at %v", at)
+	}
+}
 
 // A held record without a freeze that leaves no room for another status holds up
 // neither those beside it nor what the sweep looks for next. A person sees it.

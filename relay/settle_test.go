@@ -191,6 +191,16 @@ func TestSettlesWhatChangedUnderTheRelay(t *testing.T) {
 			},
 		},
 		{
+			name:   "failed twice for another owner while it fails",
+			err:    attributable,
+			change: set("attempts", int64(2)), arrives: true,
+			check: func(t *testing.T, f *fixture, record, letter map[string]any, arrived int) {
+				if record["status"] != "delivered" || record["attempts"] != int64(2) || arrived != 1 {
+					t.Errorf("got %v with %v attempts and %d messages, want it delivered once, and the attempts of the other owner kept", record["status"], record["attempts"], arrived)
+				}
+			},
+		},
+		{
 			name:   "touched while it fails",
 			err:    attributable,
 			change: set("note", "kept"), arrives: true,
