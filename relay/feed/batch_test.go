@@ -7,17 +7,17 @@ import "testing"
 func TestABatchStopsWhereItsFeedIsFull(t *testing.T) {
 	g := newGated(t)
 	g.feed.capacity = 2
-	batch := Batch{Feed: g.feed, Records: []*Record{g.record(1), g.record(2), g.record(3)}, UpTo: g.record(3).Position()}
-	_, taken := g.step(batch)
-	if taken.Stopped != StoppedFull || taken.Records != 2 || g.machine.Size() != 2 {
+	first := g.record(1)
+	batch := Batch{Feed: g.feed, Records: []*Record{first, g.record(2), g.record(3)}, UpTo: g.record(3).Position()}
+	taken := g.submit(&batch)
+	if taken.Stopped != StoppedFull || len(batch.Records) != 1 || g.machine.Size() != 2 {
 		t.Fatalf("taken: %+v, %d in memory; want two, and then no room", taken, g.machine.Size())
 	}
 	if from, _ := g.feed.Start(); !from.Zero() {
 		t.Errorf("the feed reads on from %v, past what it has not taken", from)
 	}
-	g.isSettled(batch.Records[0])
-	batch.Records = batch.Records[taken.Records:]
-	if _, taken = g.step(batch); taken.Stopped != NotStopped || g.machine.Size() != 2 {
+	g.isSettled(first)
+	if taken = g.submit(&batch); taken.Stopped != NotStopped || g.machine.Size() != 2 {
 		t.Errorf("taken: %+v, %d in memory; want the rest, once there is room", taken, g.machine.Size())
 	}
 	if from, _ := g.feed.Start(); from != batch.UpTo {

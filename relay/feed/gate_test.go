@@ -56,15 +56,23 @@ func (g *gated) record(version int64) *Record {
 func (g *gated) read(r *Record) bool {
 	g.Helper()
 	_, generation := g.feed.Start()
-	batch := Batch{Feed: g.feed, Generation: generation, Records: []*Record{r}, UpTo: r.Position()}
-	_, taken := g.step(batch)
-	if batch.Records = nil; taken.Stopped == StoppedSubmit {
-		_, taken = g.step(batch)
-	}
-	if taken.Stopped != NotStopped {
+	if taken := g.submit(&Batch{Feed: g.feed, Generation: generation, Records: []*Record{r}, UpTo: r.Position()}); taken.Stopped != NotStopped {
 		g.Fatalf("version %d is not taken: %+v", r.Version, taken)
 	}
 	return g.machine.held[r.ID] == r
+}
+
+// submit gives a batch to its feed as a reader does: what is taken is submitted,
+// and then the rest is given. The batch keeps what is not taken.
+func (g *gated) submit(b *Batch) (taken Taken) {
+	g.Helper()
+	for {
+		_, taken = g.step(*b)
+		b.Records = b.Records[taken.Records:]
+		if taken.Stopped != StoppedSubmit {
+			return taken
+		}
+	}
 }
 
 // take has the feed take a record into memory.
