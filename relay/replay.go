@@ -55,6 +55,19 @@ func (r *Relay) shareOf(item *dlq.Item) (contracts.Share, bool) {
 	return share, true
 }
 
+// Hold implements replayer.Lanes.
+func (r *Relay) Hold(item *dlq.Item) (release func(), ok bool) {
+	share, ok := r.shareOf(item)
+	if !ok {
+		return nil, false
+	}
+	o := r.shares.of(share)
+	if o == nil || !r.owners.Owns(share.String()) || !o.held.hold() {
+		return nil, false
+	}
+	return o.held.release, true
+}
+
 // Replay implements replayer.Lanes. An item is in one replay at a time. When ctx
 // ends, a replay that is queued is given up with an error; one in delivery
 // comes to its end first.

@@ -106,8 +106,8 @@ func (r *Relay) takeUp(ctx context.Context, o *outbox) bool {
 }
 
 // retire ends an outbox whose readers have ended: what is queued stays in
-// Firestore, what is in delivery comes to its end, and what became of it is
-// written. That is bounded; what is still out then is delivered again by the
+// Firestore, what is in delivery comes to its end, replays as well, and what became
+// of it is written. That is bounded; what is still out then is delivered again by the
 // next owner, or known to it already.
 func (r *Relay) retire(ctx context.Context, o *outbox) []Write {
 	for _, s := range r.settlers {
@@ -118,10 +118,11 @@ func (r *Relay) retire(ctx context.Context, o *outbox) []Write {
 	defer bound.Stop()
 	check := time.NewTicker(retireCheck)
 	defer check.Stop()
+	o.held.end()
 	left := 0
 	for waiting := true; waiting; {
 		left += r.giveBack(o)
-		if o.ledger.quiet() {
+		if o.ledger.quiet() && o.held.none() {
 			break
 		}
 		select {

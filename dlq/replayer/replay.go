@@ -16,6 +16,11 @@ import (
 // was listed. What comes before it is asked for last, so that nothing comes to
 // stand there while it waits.
 func (r *Replayer) replay(ctx context.Context, listed *dlq.Item) outcome {
+	release, ok := r.lanes.Hold(listed)
+	if !ok {
+		return outcome{fate: fateUnknown}
+	}
+	defer release()
 	item, f := r.fresh(ctx, listed)
 	if item == nil {
 		return outcome{fate: f}
