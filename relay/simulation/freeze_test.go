@@ -6,8 +6,9 @@ import (
 	"outboxrelay/contracts"
 )
 
-// freezing is a freeze as the process knows of it that wrote it: from the failure
-// that made the dead letter on, it begins to deliver nothing of the aggregate.
+// freezing is a freeze as the process knows of it that wrote it: once the last call
+// for the dead letter's record came back, it begins to deliver nothing of the
+// aggregate.
 type freezing struct {
 	by    string
 	since time.Duration
@@ -31,7 +32,7 @@ func (j *judge) frozeLocked(by string, c change, all []change) {
 	f := freezing{by, j.world.elapsed()}
 	for _, other := range all {
 		if r := j.recordOf(other); r != nil && r.Aggregate == aggregate && other.after != nil && statusOf(other.after) == contracts.Dead {
-			if at, ok := r.failedLast[by]; ok {
+			if at, ok := r.answered[by]; ok {
 				f.since = min(f.since, at)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
 
@@ -24,6 +25,7 @@ type judge struct {
 	events   []event
 	faults   []violation
 	troubles []trouble
+	flying   map[*trouble]struct{}    // commits that are not answered yet
 	deaths   map[string]time.Duration // of processes that were killed
 	calls    map[string][]answer      // of a target, since it last answered well; by process and target
 	bill     bill
@@ -33,21 +35,21 @@ type judge struct {
 // record is what the judge knows of one.
 type record struct {
 	planned
-	path       string
-	name       string // in a story
-	lane       contracts.Lane
-	targets    []string
-	appended   bool
-	dead       bool // it was dead-lettered, now or before
-	status     contracts.Status
-	gone       bool // its document was deleted
-	receipts   map[string][]*receipt
-	noted      map[string]time.Duration // when the store first said that a target has it
-	failures   int                      // answers that may count as attempts
-	own        map[string]int           // failures for its own sake, by target
-	outages    int                      // answers that say nothing of it
-	failedLast map[string]time.Duration // by process
-	endured    int                      // of those that may count, such as came while the target had to be seen to be out
+	path     string
+	name     string // in a story
+	lane     contracts.Lane
+	targets  []string
+	appended bool
+	dead     bool // it was dead-lettered, now or before
+	status   contracts.Status
+	gone     bool // its document was deleted
+	receipts map[string][]*receipt
+	noted    map[string]time.Duration // when the store first said that a target has it
+	failures int                      // answers that may count as attempts
+	own      map[string]int           // failures for its own sake, by target
+	outages  int                      // answers that say nothing of it
+	answered map[string]time.Duration // when the last call for it came back, by process
+	endured  int                      // of those that may count, such as came while the target had to be seen to be out
 }
 
 // receipt is one arrival of a record at a target.
@@ -81,14 +83,14 @@ type violation struct {
 func newJudge(w *world) *judge {
 	j := &judge{
 		world: w, records: make(map[string]*record), groups: make(map[string][]*record), letters: make(map[string]string),
-		deaths: make(map[string]time.Duration), calls: make(map[string][]answer), frozen: make(map[string]freezing),
+		deaths: make(map[string]time.Duration), calls: make(map[string][]answer), frozen: make(map[string]freezing), flying: make(map[*trouble]struct{}),
 	}
 	for _, a := range w.plan.Appends {
 		for _, p := range a.Records {
 			route := w.catalog.Outbox(p.Outbox).Route(p.Type)
 			r := &record{
 				planned: p, path: w.path(p), name: p.key(), lane: route.Lane, targets: route.Targets, receipts: make(map[string][]*receipt),
-				noted: make(map[string]time.Duration), own: make(map[string]int), failedLast: make(map[string]time.Duration),
+				noted: make(map[string]time.Duration), own: make(map[string]int), answered: make(map[string]time.Duration),
 			}
 			j.records[r.path] = r
 			group := fmt.Sprintf("%s/%s/%s", p.Outbox, r.lane, p.Aggregate)
@@ -138,6 +140,19 @@ func (j *judge) killed(who string) {
 // what it marks: the time that a process has to give back a share.
 const slowCommit = 2 * time.Second
 
+// sent notes a commit that is sent. What it returns ends that.
+func (j *judge) sent(x *wire, at time.Duration) (ended func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t := &trouble{who: x.who, from: at}
+	j.flying[t] = struct{}{}
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(j.flying, t)
+	}
+}
+
 // answered notes how a commit was answered.
 func (j *judge) answered(x *wire, from, to time.Duration, err error) {
 	if err == nil && to-from < slowCommit {
@@ -150,6 +165,11 @@ func (j *judge) answered(x *wire, from, to time.Duration, err error) {
 
 // troubled reports whether a process had trouble with its commits in that time.
 func (j *judge) troubled(who string, from, to time.Duration) bool {
+	for t := range j.flying {
+		if t.who == who && to-t.from >= slowCommit {
+			return true
+		}
+	}
 	return slices.ContainsFunc(j.troubles, func(t trouble) bool { return t.who == who && t.to >= from && t.from <= to })
 }
 
@@ -305,7 +325,6 @@ func (j *judge) failedAt(x *wire, target string, path string, aggregate string, 
 		return
 	}
 	j.noteLocked(x.who, "failed", path, fmt.Sprintf("%s: %s %s", target, kind, code))
-	r.failedLast[x.who] = j.world.elapsed()
 	key := x.who + target
 	calls := j.calls[key]
 	switch {
@@ -362,6 +381,25 @@ func (j *judge) received(x *wire, target, path string, began time.Duration, repl
 	return got
 }
 
+// cameBack follows the answer of a call for some records. Others of their run that
+// have their answers already are judged with it.
+func (j *judge) cameBack(x *wire, parcels []ier.Parcel, began time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, p := range parcels {
+		r := j.records[p.Record.Path()]
+		if r == nil {
+			continue
+		}
+		for _, other := range j.groups[fmt.Sprintf("%s/%s/%s", r.Outbox, r.lane, r.Aggregate)] {
+			if at, ok := other.answered[x.who]; ok && began <= at {
+				other.answered[x.who] = j.world.elapsed()
+			}
+		}
+		r.answered[x.who] = j.world.elapsed()
+	}
+}
+
 // acknowledged follows the answer of a delivery on its way back.
 func (j *judge) acknowledged(x *wire, got *receipt, target string) {
 	j.world.db.mu.Lock()
@@ -386,7 +424,7 @@ func (j *judge) orderLocked(r *record, target string) {
 		if other.Defect == retrying {
 			return // it came in backoff, which nobody orders
 		}
-		if other.Version > r.Version && len(other.receipts[target]) > 0 {
+		if other.Version > r.Version && len(other.receipts[target]) > 0 && !other.receipts[target][0].replay {
 			first := other.receipts[target][0]
 			j.faultLocked("order", r.path, "it reaches %s after version %d, which was there at %s", target, other.Version, clock(first.at))
 			return

@@ -17,6 +17,7 @@ type bill struct {
 	closings int // what two pages bring back at most as a target answers again
 	shown    int // what listeners' windows held as they were opened
 	releases int // what stood of an aggregate as it was let go on
+	refused  int // what is read again as aggregates get on of which lanes refused some
 }
 
 // sweepEvery is relay.Tuning's SweepInterval.
@@ -28,13 +29,14 @@ const (
 	readsPerChange  = 2
 	readsPerSweep   = 14 // of one share
 	readsPerClosing = 2 * 32
+	readsPerRefusal = 2
 	readsAtLeast    = 200
 )
 
 // most is how many documents may have been read.
 func (b bill) most(s size) int {
 	shares := 1 + s.Shards
-	return readsAtLeast + readsPerChange*b.changes + b.taken + b.sweeps + b.swept*readsPerSweep*shares + b.closings + b.shown + b.releases
+	return readsAtLeast + readsPerChange*b.changes + b.taken + b.sweeps + b.swept*readsPerSweep*shares + b.closings + b.shown + b.releases + b.refused
 }
 
 // unsettledLocked counts the documents of an outbox that are not at their end, and
@@ -52,12 +54,29 @@ func (w *world) unsettledLocked(outbox, aggregate string) (n int) {
 	return n
 }
 
+// refusedLocked returns what one record that is through has read again on average: a
+// lane takes so many of an aggregate, and the feed goes back to the first that it
+// refused once those are through.
+func (w *world) refusedLocked(c change) int {
+	switch statusOf(c.after) {
+	case contracts.Delivered, contracts.Dead:
+	default:
+		return 0
+	}
+	aggregate, behind := textOf(c.after.fields[contracts.FieldAggregateID]), w.plan.Size.Behind
+	if w.unsettledLocked(c.collection, aggregate) <= behind {
+		return 0
+	}
+	return (w.unsettledLocked(c.collection, "") + behind - 1) / behind
+}
+
 // billedLocked takes a commit into the bill. The database is locked.
 func (j *judge) billedLocked(c change) {
 	switch {
 	case j.world.catalog.Outbox(c.collection) != nil:
 		if c.after != nil && len(j.world.all) > 0 { // nobody pays for what is deleted, and what stood there before is taken up
 			j.bill.changes++
+			j.bill.refused += readsPerRefusal * j.world.refusedLocked(c)
 		}
 	case c.collection == contracts.CollectionLeases && c.after != nil:
 		owner := c.after.fields["owner"]
@@ -101,9 +120,14 @@ func (w *world) billSweeps() {
 // judgeReads holds what all processes read to what there was to read.
 func (w *world) judgeReads() {
 	w.mu.Lock()
-	read := int64(0)
+	read, how := int64(0), make(map[string]int64)
 	for _, l := range w.all {
-		read += l.wire.reads.Load()
+		l.wire.mu.Lock()
+		for by, n := range l.wire.reads {
+			how[by] += n
+			read += n
+		}
+		l.wire.mu.Unlock()
 		if w.plan.Alone {
 			w.judge.bill.taken += int(l.pending)
 		}
@@ -112,6 +136,6 @@ func (w *world) judgeReads() {
 	most := int64(w.judge.bill.most(w.plan.Size))
 	w.reads, w.mostReads = read, most
 	if read > most {
-		w.judge.fault("reads", "", "%d documents were read, where %d may be: %+v", read, most, w.judge.bill)
+		w.judge.fault("reads", "", "%d documents were read, where %d may be: %+v; %v", read, most, w.judge.bill, how)
 	}
 }

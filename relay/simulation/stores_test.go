@@ -15,6 +15,14 @@ type relayStore struct{ *wire }
 
 var _ relay.Store = relayStore{}
 
+// scanKinds name what the relay asks for.
+var scanKinds = [...]string{
+	relay.ScanLane: "a lane", relay.ScanStrays: "strays", relay.ScanRetrying: "those in backoff", relay.ScanUnordered: "unordered",
+	relay.ScanEverything: "everything", relay.ScanWithStatus: "with a status", relay.ScanOddStatus: "odd states",
+	relay.ScanNullStatus: "no state", relay.ScanAggregate: "an aggregate", relay.ScanHeld: "held",
+	relay.ScanShardBelow: "shards below", relay.ScanShardAbove: "shards above",
+}
+
 func scanName(s relay.Scan) string {
 	return fmt.Sprintf("%s %d %s %d %s", s.Outbox, s.Kind, s.Lane, s.Shard, s.Aggregate)
 }
@@ -28,7 +36,7 @@ func (s relayStore) Page(ctx context.Context, scan relay.Scan) ([]relay.Doc, err
 	if err != nil {
 		return nil, err
 	}
-	s.reads.Add(int64(max(1, len(found))))
+	s.billed("pages of "+scanKinds[scan.Kind], int64(max(1, len(found))))
 	s.world.judge.showed(s.wire, "page", scan.Outbox, found)
 	return relayDocs(found, at), nil
 }
@@ -70,7 +78,7 @@ func (s *stream) Next() (relay.Snapshot, error) {
 			now[d.id] = d.updated
 		}
 		s.shown, size = now, len(window)
-		s.wire.reads.Add(int64(len(changed)) + gone)
+		s.wire.billed("snapshots", int64(len(changed))+gone)
 		return at, len(changed) > 0 || gone > 0
 	})
 	if err != nil {
@@ -92,7 +100,7 @@ func (s relayStore) Count(ctx context.Context, scans ...relay.Scan) ([]int64, er
 			}
 		})
 	})
-	s.reads.Add(int64(len(scans)))
+	s.billed("counts", int64(len(scans)))
 	return counts, err
 }
 
@@ -105,7 +113,7 @@ func (s relayStore) Get(ctx context.Context, outbox, id string) (relay.Doc, bool
 	if err != nil || found == nil {
 		return relay.Doc{}, false, err
 	}
-	s.reads.Add(1)
+	s.billed("gets", 1)
 	s.world.judge.showed(s.wire, "get", outbox, []*document{found})
 	return relayDoc(found, at), true, nil
 }

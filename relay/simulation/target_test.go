@@ -46,6 +46,7 @@ func (t target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	defer cancel()
 	errs := make([]error, len(parcels))
 	began := t.wire.world.elapsed()
+	defer func() { t.wire.world.judge.cameBack(t.wire, parcels, began) }()
 	for i, p := range parcels {
 		if errs[i] = t.deliver(ctx, p, began); errs[i] != nil {
 			for j := i + 1; j < len(errs); j++ {

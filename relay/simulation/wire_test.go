@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"outboxrelay/dlq"
@@ -25,11 +24,18 @@ type wire struct {
 	mu      sync.Mutex
 	streams map[*flow]int // open ones, by when they were opened
 	opened  int
-	reads   atomic.Int64 // documents that were read over it
+	reads   map[string]int64 // documents of outboxes that were read over it, by how
 }
 
 func newWire(w *world, who string, instance int) *wire {
-	return &wire{world: w, who: who, instance: instance, cut: make(chan struct{}), streams: make(map[*flow]int)}
+	return &wire{world: w, who: who, instance: instance, cut: make(chan struct{}), streams: make(map[*flow]int), reads: make(map[string]int64)}
+}
+
+// billed counts documents that were read.
+func (x *wire) billed(how string, n int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.reads[how] += n
 }
 
 func (x *wire) isCut() bool {
@@ -145,6 +151,7 @@ func (x *wire) commit(ctx context.Context, writes []dlq.Write) (time.Time, error
 		return time.Time{}, x.sleep(ctx, 0)
 	}
 	began := w.elapsed()
+	defer w.judge.sent(x, began)()
 	answer := make(chan outcome, 1)
 	there, back := d.way()+x.slowness(d), d.way()
 	survives := d.hit(0.5) // the end of who sent it
