@@ -84,6 +84,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	stopBy := make(chan time.Time, 1) // from the order on, whatever call it comes into
 	stopped := context.AfterFunc(ctx, func() {
 		stopBy <- time.Now().Add(k.config.StopBudget)
+		time.AfterFunc(k.config.StopBudget, cancel) // or several calls that hang take longer
 		k.endWork(ErrStopping)
 	})
 	defer stopped()

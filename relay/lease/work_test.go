@@ -68,6 +68,18 @@ func TestStopIsBounded(t *testing.T) {
 			n.client.with(func(f *faults) { f.cut = true })
 			time.Sleep(n.w.term/renewEvery + time.Millisecond)
 		},
+		"many calls of a turn": func(n *node) {
+			n.client.with(func(f *faults) {
+				f.mute = true
+				f.commit = func(writes []dlq.Write) error {
+					if len(writes) > 1 {
+						return &fakeError{"FailedPrecondition", true} // each is renewed alone then
+					}
+					return nil
+				}
+			})
+			time.Sleep(n.w.term/renewEvery + time.Millisecond)
+		},
 		"unavailable":             func(n *node) { n.client.with(func(f *faults) { f.down = true }) },
 		"work hangs, unavailable": func(n *node) { n.linger(time.Hour); n.client.with(func(f *faults) { f.down = true }) },
 	} {
