@@ -103,6 +103,9 @@ func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 	if r.closed(p.targets) {
 		return dlq.Round{Blocked: p.targets, Missing: p.missing}, nil
 	}
+	if err := r.skipDelivered(ctx, p); err != nil || len(p.targets) == 0 {
+		return dlq.Round{}, err
+	}
 	pool := r.pools[p.lane]
 	p.trail = r.tracing.replay(p)
 	if err := pool.Submit(&p.task); err != nil {
@@ -123,6 +126,20 @@ func (r *Relay) closed(targets []string) bool {
 	return !slices.ContainsFunc(targets, func(t string) bool {
 		return !r.router.Open(t) || !r.router.NextProbe(t).After(r.now())
 	})
+}
+
+// skipDelivered takes the targets out of a round that have the record by what its
+// document says: the dead letter may have been written late, by an owner that had
+// lost its lease, after another one delivered the record.
+func (r *Relay) skipDelivered(ctx context.Context, p *replay) error {
+	doc, ok, err := r.store.Get(ctx, p.rec.Outbox, p.rec.ID)
+	if err != nil || !ok {
+		return err
+	}
+	now, _ := contracts.DecodeRecord(p.rec.Outbox, p.rec.ID, doc.fields())
+	p.targets = slices.DeleteFunc(p.targets, now.HasTarget)
+	p.missing = slices.Clone(p.targets)
+	return nil
 }
 
 // prepare rebuilds the item's record and finds its missing targets. failed says

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 
+	"cloud.google.com/go/firestore"
+
 	"outboxrelay/contracts"
 	localpubsub "outboxrelay/deploy/local/pubsub"
 	"outboxrelay/dlq"
@@ -339,6 +341,28 @@ func TestReplayPassesAFreeze(t *testing.T) {
 	f.resume(r, contracts.StandardLane)
 	if got := <-rounds; !cmp.Equal(got.Acked, []string{"FUNNEL"}) {
 		t.Errorf("got %+v, want it delivered", got)
+	}
+}
+
+// A dead letter may have been written late, by an owner that had lost its lease,
+// beside a record that the next one delivered.
+func TestReplayLeavesOutWhoHasTheRecordByItsDocument(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.withQueue(nil)
+	record, bury := f.deadSchedule(1)
+	r := f.run()
+	item := bury()
+	before := f.arrived("FUNNEL")
+	if _, err := f.db.Doc(record.Path()).Update(t.Context(), []firestore.Update{
+		{Path: "status", Value: "delivered"}, {Path: "deliveredTargets", Value: firestore.ArrayUnion("FUNNEL")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.replay(item); len(got.Acked)+len(got.Failed)+len(got.Blocked) > 0 {
+		t.Errorf("got %+v, want nothing to be delivered", got)
+	}
+	if n := f.arrived("FUNNEL"); n != before {
+		t.Errorf("FUNNEL got %d messages, want %d", n, before)
 	}
 }
 

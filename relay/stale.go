@@ -3,19 +3,26 @@ package relay
 import (
 	"errors"
 	"slices"
+
+	"go.uber.org/zap"
 )
 
 // errStale means that a batch holds what must not be written now.
 var errStale = errors.New("the lease is not valid now")
 
-// stale reports whether what st says must not be written now: a retry, while
-// another instance may own the outbox. It would hide the record from the pages
-// that the new owner reads, and younger ones of its aggregate would be delivered
-// before it. What the other kinds say holds whoever owns the outbox: a record is
-// delivered or dead, pending, or held by a freeze that the write insists on.
+// stale reports whether what st says must not be written now, while another instance
+// may own the outbox. A retry would hide the record from the pages that the new
+// owner reads, and younger ones of its aggregate would be delivered before it. A
+// dead letter whose record is gone would be replayed though the new owner may have
+// delivered the record, which expired since. What else is said holds whoever owns
+// the outbox: a record is delivered, pending, or held by a freeze that the write
+// insists on, or dead, if it is still there and nobody changed it.
 func (st *settlement) stale() bool {
-	return st.kind == settleRetry && !st.entry.outbox.grant.Valid()
+	return (st.kind == settleRetry || st.orphaned()) && !st.entry.outbox.grant.Valid()
 }
+
+// orphaned reports whether st is a dead letter whose record is gone.
+func (st *settlement) orphaned() bool { return st.kind == settleDead && st.dead.orphan }
 
 // withoutStale takes what is stale out of a batch. Those retries go on in memory
 // alone: their next mark, once the lease is valid again, tells of all attempts. If
@@ -23,11 +30,17 @@ func (st *settlement) stale() bool {
 func (s *settler) withoutStale(batch []*settlement) []*settlement {
 	out := batch[:0:0]
 	for _, st := range batch {
-		if st.stale() {
+		switch {
+		case !st.stale():
+			out = append(out, st)
+		case st.orphaned():
+			rec := st.entry.rec
+			s.log.Warn("record to be dead-lettered is gone from its outbox, which another instance may own",
+				zap.String("outbox", rec.Outbox), zap.String("record", rec.ID), zap.String("traceId", rec.TraceID))
+			s.abandon(st, s.now())
+		default:
 			s.superseded(st)
-			continue
 		}
-		out = append(out, st)
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func DeadLetter(c *contracts.Catalog, tier contracts.Tier, on contracts.OnDelive
 	switch tier {
 	case contracts.SafeAuto:
 		queue = Operations{Reads: 27.5 + 8.7*others, Writes: 3} // the letter, its end, and the audit of that
-		outbox.Reads++                                          // to be marked
+		outbox.Reads += 2                                       // as it is replayed, and to be marked
 		if on == contracts.DeleteDelivered {
 			outbox.Deletes++
 		} else {

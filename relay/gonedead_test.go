@@ -1,0 +1,69 @@
+package relay
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+)
+
+// withoutRecord is a store in which the record is gone: what insists on it is refused.
+type withoutRecord struct{ slowStore }
+
+func (*withoutRecord) Get(context.Context, string, string) (Doc, bool, error) {
+	return Doc{}, false, nil
+}
+
+func (s *withoutRecord) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+	for _, w := range writes {
+		if w.Collection == "schedOutbox" {
+			return time.Time{}, missing{}
+		}
+	}
+	return s.slowStore.Commit(ctx, writes)
+}
+
+type missing struct{}
+
+func (missing) Error() string       { return "not found" }
+func (missing) FailureCode() string { return "NotFound" }
+func (missing) Refused() bool       { return true }
+
+// A record that is gone as it is dead-lettered becomes a dead letter alone, but not
+// where another instance may have delivered it meanwhile, whereupon it expired.
+func TestARecordThatIsGoneIsDeadForItsOwnerAlone(t *testing.T) {
+	for name, test := range map[string]struct {
+		lapsed bool
+		want   int // documents written: the dead letter and its group
+	}{"owned": {false, 2}, "perhaps another's": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := newTestRelay(t)
+				grant, store := &lapsing{}, &withoutRecord{}
+				s := newSettler(contracts.StandardLane, time.Millisecond, store, DefaultTuning(), time.Now, zap.NewNop(), r.metrics)
+				var running sync.WaitGroup
+				running.Go(func() { s.run(t.Context()) })
+				e := testEntry(t, r, 3)
+				e.outbox.grant = grant
+				grant.lapsed.Store(test.lapsed)
+				s.settle(&settlement{entry: e, kind: settleDead, at: time.Now(), dead: &deadLetter{item: dlq.Item{
+					ID: "letter", Tier: contracts.SafeAuto, Outbox: e.rec.Outbox, RecordPath: e.rec.Path(), AggregateID: "x", DeadAt: time.Now(),
+				}}})
+				s.drain()
+				running.Wait()
+				if store.writes != test.want {
+					t.Errorf("%d documents are written, want %d", store.writes, test.want)
+				}
+				if n := e.outbox.ledger.size(); n != 0 {
+					t.Errorf("%d records are left in memory, want none", n)
+				}
+			})
+		})
+	}
+}
