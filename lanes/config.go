@@ -15,6 +15,12 @@ type Config struct {
 	Policy  contracts.LanePolicy // SLA, Workers and Run are used
 	Handler Handler
 
+	// Shed is handed tasks of an aggregate, in order, that were offered and are too
+	// many behind its head, which begins to wait: they have left the lane, as if Offer
+	// had refused them. It is called by a worker, outside locks, before Idle is told
+	// of the aggregate. nil: they stay.
+	Shed func(tasks []*Task)
+
 	// Idle is told of an aggregate that has no tasks left and had an Offer
 	// refused since it last had none. It is called by a worker, outside locks,
 	// and may submit. Not called once the pool closes. nil: nobody is told.

@@ -51,6 +51,7 @@ type duel struct {
 	mu   sync.Mutex
 	held map[string]heldRun // by aggregate
 	idle []string
+	shed []string
 }
 
 type heldRun struct {
@@ -71,6 +72,11 @@ func newDuel(t *testing.T, rt *rapid.T, workers, run int) *duel {
 	d.pool = setup(t, Config{
 		Policy:  contracts.LanePolicy{SLA: time.Hour, Workers: workers, Run: run},
 		Handler: d.handle,
+		Shed: func(tasks []*Task) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.shed = append(d.shed, show(tasks)...)
+		},
 		Idle: func(aggregate string) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -199,6 +205,9 @@ func (d *duel) compare() {
 	got.Lane, got.Oldest = "", time.Time{}
 	if diff := cmp.Diff(d.ref.stats(), got); diff != "" {
 		d.rt.Fatalf("stats (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(d.ref.shed, d.shed); diff != "" {
+		d.rt.Fatalf("shed (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(d.ref.idle, d.idle); diff != "" {
 		d.rt.Fatalf("idle (-want +got):\n%s", diff)

@@ -98,6 +98,49 @@ func TestOfferBehindAWaitingHead(t *testing.T) {
 	}
 }
 
+// What queues before the head begins to wait leaves as that begins, and nothing of
+// the aggregate goes on before whoever is handed it has taken note.
+func TestWhatIsTooManyBehindAHeadIsShed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var idle idles
+		s := newScript()
+		s.takes = time.Second
+		s.verdict = failFirst(10*time.Second, "", "a/1")
+		var shed []string
+		p := setup(t, Config{
+			Handler: s.handle, Idle: idle.add,
+			Shed: func(tasks []*Task) {
+				time.Sleep(time.Minute)
+				for _, task := range tasks {
+					shed = append(shed, idOf(task))
+				}
+			},
+		})
+		p.Start(t.Context())
+		submit(t, p, "a/1")
+		synctest.Wait() // it runs
+		for _, id := range []string{"a/2", "a/3", "a/4"} {
+			if !offer(t, p, id, 1) {
+				t.Errorf("offer of %s was refused, want taken", id)
+			}
+		}
+		submit(t, p, "a/9") // it cannot be fetched again, and stays
+		time.Sleep(30 * time.Second)
+		if offer(t, p, "a/5", 1) {
+			t.Error("offer of a/5 was taken although older ones are shed, want refused")
+		}
+		time.Sleep(time.Hour)
+		s.want(t, "0s a/1", "1m1s a/1 a/2", "1m2s a/9")
+		if diff := cmp.Diff([]string{"a/3", "a/4"}, shed); diff != "" {
+			t.Errorf("shed (-want +got):\n%s", diff)
+		}
+		idle.want(t, "a")
+		if !offer(t, p, "a/3", 1) {
+			t.Error("offer of a/3 after idle was refused, want taken")
+		}
+	})
+}
+
 func TestRefusedTaskIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var idle idles

@@ -20,6 +20,7 @@ type reference struct {
 	seq, turns int
 	delivered  int64
 	idle       []string
+	shed       []string
 }
 
 type refTask struct {
@@ -30,6 +31,7 @@ type refTask struct {
 	appended  time.Time
 	notBefore time.Time
 	on        string
+	behind    int // -1: it was submitted
 	waited    time.Duration
 	backedOff time.Duration
 }
@@ -48,6 +50,11 @@ func before(a, b *refTask) bool {
 }
 
 func (r *reference) submit(key string, t *refTask) {
+	t.behind = -1
+	r.place(key, t)
+}
+
+func (r *reference) place(key string, t *refTask) {
 	r.seq++
 	t.seq = r.seq
 	a := r.aggregates[key]
@@ -72,7 +79,8 @@ func (r *reference) offer(key string, t *refTask, behind int) bool {
 			return false
 		}
 	}
-	r.submit(key, t)
+	t.behind = behind
+	r.place(key, t)
 	return true
 }
 
@@ -132,6 +140,9 @@ func (r *reference) finish(key string, verdicts []Verdict) {
 		a.put(t)
 	}
 	a.run = nil
+	if len(a.queue) > 0 && a.queue[0].notBefore.After(r.now) && !r.closed {
+		r.sheds(a)
+	}
 	switch {
 	case len(a.queue) == 0:
 		delete(r.aggregates, key)
@@ -145,6 +156,20 @@ func (r *reference) finish(key string, verdicts []Verdict) {
 		r.ready = append(r.ready, key)
 	}
 	r.dispatch()
+}
+
+// sheds takes out what is too many behind a head that waits.
+func (r *reference) sheds(a *refAggregate) {
+	var kept []*refTask
+	for i, t := range a.queue {
+		if t.behind >= 0 && i > t.behind {
+			r.shed = append(r.shed, t.String())
+			a.refused = append(a.refused, t)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	a.queue = kept
 }
 
 func (r *reference) wake(on string) {

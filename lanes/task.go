@@ -25,6 +25,8 @@ type stay struct {
 	seq       uint64    // order of submission
 	notBefore time.Time // end of the latest wait
 	on        string    // label for Wake, of the latest wait
+	offered   bool      // it came by Offer, and can be fetched again
+	behind    int       // what Offer was told, if so
 
 	queuedAt  time.Time     // start of the present time in the queue
 	blockedAt time.Duration // the aggregate's blocked clock at queuedAt

@@ -190,8 +190,7 @@ func (o *outbox) notTaken(e *entry) {
 // refused leaves a record behind its aggregate's gate, until its lane has none of
 // the aggregate left.
 func (o *outbox) refused(e *entry) {
-	e.trail.end(outcomeLeft)
-	o.ledger.step(feed.Refused{Record: &e.Record})
+	o.left(e, o.ledger.becomes(feed.Refused{Record: &e.Record, Unsaved: e.unwritten()}))
 	if !o.pools[e.lane].TellIdle(&e.task) { // it went idle before the gate was closed
 		o.idle(e.Aggregate)
 	}

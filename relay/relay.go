@@ -107,7 +107,7 @@ func New(c Config) (*Relay, error) {
 	for _, lane := range contracts.Lanes() {
 		policy := c.Catalog.Lanes[lane]
 		pool, err := lanes.New(lanes.Config{
-			Lane: lane, Policy: policy, Handler: r.deliver, Idle: r.idle, Log: c.Log, Metrics: laneMetrics,
+			Lane: lane, Policy: policy, Handler: r.deliver, Shed: shed, Idle: r.idle, Log: c.Log, Metrics: laneMetrics,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make relay: %w", err)
@@ -250,6 +250,15 @@ func (r *Relay) breakerChanged(target string, open bool) {
 	}
 	if r.queue != nil {
 		r.queue.Ring(dlq.BellReplays)
+	}
+}
+
+// shed leaves the records of an aggregate behind that are too many to wait in memory
+// for its failing head: they would take up the room of all others.
+func shed(tasks []*lanes.Task) {
+	for _, t := range tasks {
+		e := t.Work.(*entry) // replays are submitted, not offered
+		e.outbox.refused(e)
 	}
 }
 

@@ -192,6 +192,44 @@ func TestPermanentFailureDeadLettersAtOnce(t *testing.T) {
 	}
 }
 
+// What an aggregate took into memory before its head failed leaves again.
+func TestFailingAggregateThatFilledTheMemoryMakesRoom(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.shrink(20, 30)
+	f.tuning.Behind = 8
+	f.retries(3, 10_000*time.Hour) // the wait is drawn from it: for each more than a test takes
+	full := make(chan struct{})
+	var failed atomic.Int64
+	f.script(func(ctx context.Context, _ string, r *contracts.Record) error {
+		if r.AggregateID != "failing" || r.AggregateVersion > 1 {
+			return nil
+		}
+		select {
+		case <-full:
+		case <-ctx.Done():
+		}
+		failed.Add(1)
+		return own()
+	})
+	r := f.run()
+	failing := f.series("wsOutbox", "TaskCompleted", "failing", 1, 100)
+	f.append(failing, 50)
+	f.eventually("the memory is full", func() bool { return r.outbox("wsOutbox").InMemory >= 30 })
+	close(full)
+	others := f.series("wsOutbox", "TaskCompleted", "fine", 1, 20)
+	f.append(others, 20)
+	if got, want := f.delivered(others), (judgement{}); got != want {
+		t.Errorf("others: got %+v, want every record once and in order", got)
+	}
+	f.eventually("few are in memory", func() bool { return r.outbox("wsOutbox").InMemory <= 1+8 })
+	if n := failed.Load(); n != 1 {
+		t.Errorf("the head failed %d times, want once", n)
+	}
+	if n := f.arrivals("failing"); n > 0 {
+		t.Errorf("%d records arrived of the aggregate whose head failed", n)
+	}
+}
+
 func TestFailingAggregateHoldsBackItselfAlone(t *testing.T) {
 	f := setup(t, newCloud(t))
 	f.shrink(20, 30)

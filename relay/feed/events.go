@@ -62,9 +62,13 @@ const (
 
 // The lane.
 type (
-	// Refused is a record that its lane does not take, as too many of its aggregate
-	// queue behind one that waits.
-	Refused struct{ Record *Record }
+	// Refused is a record that its lane does not take, or does not keep, as too many of
+	// its aggregate queue behind one that waits. Unsaved: Firestore must be told
+	// something before it leaves memory.
+	Refused struct {
+		Record  *Record
+		Unsaved bool
+	}
 	// Idle tells that a lane that refused records of an aggregate has none of it left.
 	Idle struct{ Aggregate string }
 	// Turn is that of a record in its lane. What can be told from it alone comes with

@@ -468,7 +468,7 @@ func (g *gated) refused(version int64) {
 	r := g.record(version)
 	_, generation := g.feed.Start()
 	g.step(Batch{Feed: g.feed, Generation: generation, Records: []*Record{r}})
-	g.step(Refused{r})
+	g.step(Refused{Record: r})
 }
 
 // A lane that has too many of an aggregate refuses an older record than it has

@@ -32,6 +32,8 @@ func TestModel(t *testing.T) {
 			"mend":    m.mendTarget,
 			"freeze":  m.freeze,
 			"thaw":    m.thaw,
+			"shed":    m.shed,
+			"hear":    m.hearShed,
 			"":        m.check,
 		})
 		m.finish(t)
@@ -49,6 +51,7 @@ type model struct {
 	versions map[string]int64
 	down     map[string]bool
 	lane     map[string][]*Record // by aggregate, in the order of versions
+	handed   []*Record            // that the lane handed out, and the feed has not heard of
 	saving   []*Settlement        // of records that leave memory once committed
 	received map[string][]int64   // target and aggregate: versions in the order of arrival
 	refused  map[string]int64     // aggregate: the lowest version that the lane refused, and all behind it
@@ -231,10 +234,8 @@ func (m *model) submit(actions []Action, _ Taken) {
 			continue
 		}
 		if at, full := m.refused[r.Aggregate]; r.Origin == Read && (full && r.Version > at || m.fills(r)) {
-			if !full || r.Version < at {
-				m.refused[r.Aggregate] = r.Version
-			}
-			m.step(Refused{r})
+			m.isRefused(r)
+			m.step(Refused{Record: r})
 			m.idle(r.Aggregate)
 			continue
 		}
@@ -252,7 +253,7 @@ func (m *model) fills(r *Record) bool {
 
 // idle tells that the lane has none left of an aggregate that it refused.
 func (m *model) idle(agg string) {
-	if _, refused := m.refused[agg]; refused && len(m.lane[agg]) == 0 {
+	if _, refused := m.refused[agg]; refused && len(m.lane[agg]) == 0 && !m.sheds(agg) {
 		delete(m.refused, agg)
 		m.step(Idle{agg})
 	}
@@ -312,6 +313,9 @@ func (m *model) drain(t *rapid.T) {
 // it may be delivered to is decided before any is.
 func (m *model) deliver(t *rapid.T) {
 	agg := rapid.SampledFrom(modelAggregates).Draw(t, "aggregate")
+	if m.sheds(agg) {
+		return
+	}
 	run := slices.Clone(m.lane[agg])
 	run = run[:min(len(run), rapid.IntRange(1, 3).Draw(t, "run"))]
 	m.deliverRun(run)
@@ -496,6 +500,7 @@ func (m *model) finish(t *rapid.T) {
 	for _, target := range modelTargets {
 		m.mend(target)
 	}
+	m.hearShed(t)
 	for range 40 * (len(m.stored) + 1) {
 		for _, agg := range modelAggregates {
 			m.goOn(agg)

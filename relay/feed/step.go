@@ -23,7 +23,7 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 	case Reread:
 		e.Feed.rewind(e.From)
 	case Refused:
-		m.refused(e.Record)
+		m.becomes(e.Record, m.refused(e))
 	case Idle:
 		m.answer(aggregateGate(e.Aggregate))
 	case Turn:

@@ -146,9 +146,19 @@ func (f *Feed) park(e Tried) Action {
 
 // refused leaves a record, which was admitted, behind its aggregate's gate, which it
 // closes.
-func (m *Machine) refused(r *Record) {
+func (m *Machine) refused(e Refused) Action {
+	r := e.Record
+	if r.stage == stageEnded {
+		m.remove(r, time.Time{})
+		return Action{Do: LetGo}
+	}
 	r.Home.leaveAt(aggregateGate(r.Aggregate), r)
+	if e.Unsaved {
+		m.beginLeaving(r)
+		return Action{Do: SaveIt}
+	}
 	m.remove(r, time.Time{})
+	return Action{Do: Forget}
 }
 
 // hold has a record that is in no lane held, unless somebody else settled it.
