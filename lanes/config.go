@@ -15,14 +15,17 @@ type Config struct {
 	Policy  contracts.LanePolicy // SLA, Workers and Run are used
 	Handler Handler
 
-	// Shed is handed tasks of an aggregate, in order, that were offered and are too
-	// many behind its head, which begins to wait: they have left the lane, as if Offer
-	// had refused them. It is called by a worker, outside locks, before Idle is told
-	// of the aggregate. nil: they stay.
-	Shed func(tasks []*Task)
+	// Short is asked, outside locks, whether there is little room left for the tasks
+	// of others, as the head of an aggregate begins to wait; t is of that aggregate.
+	// Shed is handed what leaves the lane then, in order, as if Offer had refused it:
+	// the younger half of what queues behind the head, as far as it was offered, but
+	// what is behind no more than Offer was told stays. It is called by a worker,
+	// outside locks, before Idle is told of the aggregate. nil: all stay.
+	Short func(t *Task) bool
+	Shed  func(tasks []*Task)
 
 	// Idle is told of an aggregate that has no tasks left and had an Offer
-	// refused since it last had none. It is called by a worker, outside locks,
+	// refused, or tasks shed, since it last had none. It is called by a worker, outside locks,
 	// and may submit. Not called once the pool closes. nil: nobody is told.
 	Idle func(aggregate string)
 
@@ -47,6 +50,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Handler == nil {
 		errs = append(errs, errors.New("handler is missing"))
+	}
+	if (c.Short == nil) != (c.Shed == nil) {
+		errs = append(errs, errors.New("one of Short and Shed is missing"))
 	}
 	return errors.Join(errs...)
 }

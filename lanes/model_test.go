@@ -52,6 +52,8 @@ type duel struct {
 	held map[string]heldRun // by aggregate
 	idle []string
 	shed []string
+
+	short bool
 }
 
 type heldRun struct {
@@ -72,6 +74,11 @@ func newDuel(t *testing.T, rt *rapid.T, workers, run int) *duel {
 	d.pool = setup(t, Config{
 		Policy:  contracts.LanePolicy{SLA: time.Hour, Workers: workers, Run: run},
 		Handler: d.handle,
+		Short: func(*Task) bool {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d.short
+		},
 		Shed: func(tasks []*Task) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -112,7 +119,7 @@ func (d *duel) handle(_ context.Context, run []*Task) []Verdict {
 // step makes one random call of both.
 func (d *duel) step() {
 	switch rapid.SampledFrom([]string{
-		"submit", "submit", "submit", "offer", "offer", "finish", "finish", "finish", "advance", "advance", "wake", "pause", "withdraw",
+		"submit", "submit", "submit", "offer", "offer", "finish", "finish", "finish", "advance", "advance", "wake", "pause", "withdraw", "short",
 	}).Draw(d.rt, "call") {
 	case "submit":
 		t, ref := d.task()
@@ -145,6 +152,11 @@ func (d *duel) step() {
 		if diff := cmp.Diff(d.ref.withdraw(key, least), got); diff != "" {
 			d.rt.Fatalf("withdraw (-want +got):\n%s", diff)
 		}
+	case "short":
+		d.mu.Lock()
+		d.short = !d.short
+		d.mu.Unlock()
+		d.ref.short = !d.ref.short
 	case "pause":
 		if d.ref.paused = !d.ref.paused; d.ref.paused {
 			d.pool.Pause()

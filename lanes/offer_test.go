@@ -98,47 +98,66 @@ func TestOfferBehindAWaitingHead(t *testing.T) {
 	}
 }
 
-// What queues before the head begins to wait leaves as that begins, and nothing of
-// the aggregate goes on before whoever is handed it has taken note.
+// Where room is short, the younger half of what queues as the head begins to wait
+// leaves, and nothing of the aggregate goes on before whoever is handed it has taken
+// note. Younger ones that cannot be fetched again keep older ones with them.
 func TestWhatIsTooManyBehindAHeadIsShed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var idle idles
-		s := newScript()
-		s.takes = time.Second
-		s.verdict = failFirst(10*time.Second, "", "a/1")
-		var shed []string
-		p := setup(t, Config{
-			Handler: s.handle, Idle: idle.add,
-			Shed: func(tasks []*Task) {
-				time.Sleep(time.Minute)
-				for _, task := range tasks {
-					shed = append(shed, idOf(task))
+	tests := map[string]struct {
+		short     bool
+		submitted string
+		shed      []string
+		refused   bool // what comes after a/5
+		runs      []string
+	}{
+		"room":             {false, "", nil, false, []string{"0s a/1", "11s a/1 a/2", "12s a/3 a/4", "13s a/5 a/9"}},
+		"short":            {true, "", []string{"a/4", "a/5"}, true, []string{"0s a/1", "1m1s a/1 a/2", "1m2s a/3"}},
+		"one that stays":   {true, "a/4", []string{"a/5"}, true, []string{"0s a/1", "1m1s a/1 a/2", "1m2s a/3 a/4"}},
+		"the last one has": {true, "a/5", nil, false, []string{"0s a/1", "11s a/1 a/2", "12s a/3 a/4", "13s a/5 a/9"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var idle idles
+				s := newScript()
+				s.takes = time.Second
+				s.verdict = failFirst(10*time.Second, "", "a/1")
+				var shed []string
+				p := setup(t, Config{
+					Handler: s.handle, Idle: idle.add,
+					Short: func(*Task) bool { return tt.short },
+					Shed: func(tasks []*Task) {
+						time.Sleep(time.Minute)
+						shed = append(shed, idsOf(tasks)...)
+					},
+				})
+				p.Start(t.Context())
+				submit(t, p, "a/1")
+				synctest.Wait() // it runs
+				for _, id := range []string{"a/2", "a/3", "a/4", "a/5"} {
+					if id == tt.submitted {
+						submit(t, p, id)
+					} else if !offer(t, p, id, 1) {
+						t.Errorf("offer of %s was refused, want taken", id)
+					}
 				}
-			},
+				time.Sleep(5 * time.Second)
+				if taken := offer(t, p, "a/9", 9); taken == tt.refused {
+					t.Errorf("offer of a/9: taken %v", taken)
+				}
+				time.Sleep(time.Hour)
+				s.want(t, tt.runs...)
+				if diff := cmp.Diff(tt.shed, shed); diff != "" {
+					t.Errorf("shed (-want +got):\n%s", diff)
+				}
+				if tt.refused {
+					idle.want(t, "a")
+				}
+				if !offer(t, p, "a/10", 1) {
+					t.Error("offer after idle was refused, want taken")
+				}
+			})
 		})
-		p.Start(t.Context())
-		submit(t, p, "a/1")
-		synctest.Wait() // it runs
-		for _, id := range []string{"a/2", "a/3", "a/4"} {
-			if !offer(t, p, id, 1) {
-				t.Errorf("offer of %s was refused, want taken", id)
-			}
-		}
-		submit(t, p, "a/9") // it cannot be fetched again, and stays
-		time.Sleep(30 * time.Second)
-		if offer(t, p, "a/5", 1) {
-			t.Error("offer of a/5 was taken although older ones are shed, want refused")
-		}
-		time.Sleep(time.Hour)
-		s.want(t, "0s a/1", "1m1s a/1 a/2", "1m2s a/9")
-		if diff := cmp.Diff([]string{"a/3", "a/4"}, shed); diff != "" {
-			t.Errorf("shed (-want +got):\n%s", diff)
-		}
-		idle.want(t, "a")
-		if !offer(t, p, "a/3", 1) {
-			t.Error("offer of a/3 after idle was refused, want taken")
-		}
-	})
+	}
 }
 
 func TestRefusedTaskIsNotOvertaken(t *testing.T) {

@@ -100,8 +100,8 @@ func (p *Pool) Submit(t *Task) error {
 
 // Offer is Submit for a task that can be fetched again later. It refuses, with
 // false, when the aggregate's head waits for its retry and behind tasks or more
-// queue behind it already; of those that queue when the head begins to wait,
-// Config.Shed is handed the rest. From then on it refuses whatever comes after the
+// queue behind it already; of what queues when the head begins to wait, Config.Shed
+// is handed some if room is short. From then on it refuses whatever comes after the
 // refused task in the aggregate's order, until the aggregate has no tasks left
 // and Config.Idle is told. A task older than the waiting head is never refused
 // for it.

@@ -21,6 +21,7 @@ type reference struct {
 	delivered  int64
 	idle       []string
 	shed       []string
+	short      bool
 }
 
 type refTask struct {
@@ -140,7 +141,8 @@ func (r *reference) finish(key string, verdicts []Verdict) {
 		a.put(t)
 	}
 	a.run = nil
-	if len(a.queue) > 0 && a.queue[0].notBefore.After(r.now) && !r.closed {
+	retried := slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Action == Retry })
+	if r.short && retried && len(a.queue) > 0 && a.queue[0].notBefore.After(r.now) && !r.closed {
 		r.sheds(a)
 	}
 	switch {
@@ -158,18 +160,22 @@ func (r *reference) finish(key string, verdicts []Verdict) {
 	r.dispatch()
 }
 
-// sheds takes out what is too many behind a head that waits.
+// sheds takes out the younger half of what is behind a head that waits, from the
+// youngest on to the first that has to stay.
 func (r *reference) sheds(a *refAggregate) {
-	var kept []*refTask
-	for i, t := range a.queue {
-		if t.behind >= 0 && i > t.behind {
-			r.shed = append(r.shed, t.String())
-			a.refused = append(a.refused, t)
-		} else {
-			kept = append(kept, t)
+	half := (len(a.queue) - 1) / 2
+	var out []string
+	for len(a.queue)-1 > half {
+		i := len(a.queue) - 1
+		t := a.queue[i]
+		if t.behind < 0 || i <= t.behind {
+			break
 		}
+		out = append([]string{t.String()}, out...)
+		a.refused = append(a.refused, t)
+		a.queue = a.queue[:i]
 	}
-	a.queue = kept
+	r.shed = append(r.shed, out...)
 }
 
 func (r *reference) wake(on string) {

@@ -3,7 +3,6 @@ package lanes
 import (
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -81,7 +80,7 @@ func (p *Pool) fault(a *aggregate, problem string) []Verdict {
 
 // finish ends a's run: what is finished leaves, the rest goes back to its place.
 func (p *Pool) finish(a *aggregate, verdicts []Verdict) {
-	shed, idle := p.conclude(a, verdicts)
+	shed, idle := p.conclude(a, verdicts, p.short(a, verdicts))
 	if len(shed) > 0 {
 		p.cfg.Shed(shed)
 		idle = p.concludeShed(a)
@@ -93,7 +92,7 @@ func (p *Pool) finish(a *aggregate, verdicts []Verdict) {
 
 // conclude is the part of finish that needs the lock. It reports whether Idle has to
 // be told; or returns what Shed is to be handed before a goes on.
-func (p *Pool) conclude(a *aggregate, verdicts []Verdict) (shed []*Task, idle bool) {
+func (p *Pool) conclude(a *aggregate, verdicts []Verdict, short bool) (shed []*Task, idle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -117,48 +116,12 @@ func (p *Pool) conclude(a *aggregate, verdicts []Verdict) (shed []*Task, idle bo
 		}
 	}
 	a.run, a.woken = nil, nil
-	if p.cfg.Shed != nil && !p.closed {
+	if short && !p.closed {
 		if shed = p.shed(a, now); len(shed) > 0 {
 			return shed, false
 		}
 	}
 	return nil, p.settle(a, now)
-}
-
-// concludeShed is conclude once Shed was handed what is too many: until then a counts
-// as running, so that nothing younger gets there first.
-func (p *Pool) concludeShed(a *aggregate) (idle bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.drained {
-		return false
-	}
-	a.woken = nil
-	return p.settle(a, time.Now())
-}
-
-// shed takes out of a's queue what is too many behind a head that waits.
-func (p *Pool) shed(a *aggregate, now time.Time) (out []*Task) {
-	if head := a.queue.head(); len(a.queue) < 2 || !head.waits(now) {
-		return nil
-	}
-	var kept taskQueue // in order, so that it is a heap
-	for i, t := range slices.SortedFunc(slices.Values(a.queue), (*Task).compare) {
-		if t.stay.offered && i > t.stay.behind {
-			out = append(out, t)
-		} else {
-			kept = append(kept, t)
-		}
-	}
-	if len(out) > 0 {
-		a.queue = kept
-	}
-	for _, t := range out {
-		a.clock(t, now)
-		p.leave(t)
-		a.refuse(t)
-	}
-	return out
 }
 
 // judge counts a delivery and whether it kept the SLA.

@@ -17,6 +17,7 @@ import (
 // dead-lettered, no aggregate is frozen, and what they counted before that was
 // plain is taken back.
 func TestAnOutageOfAnyCodeBuriesNothing(t *testing.T) {
+	t.Parallel()
 	for _, code := range []codes.Code{codes.Internal, codes.Unknown, codes.Aborted} {
 		t.Run(code.String(), func(t *testing.T) {
 			f := setup(t, newCloud(t))

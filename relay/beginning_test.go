@@ -17,7 +17,11 @@ import (
 // owner reads as pending after that owner looked at what is in backoff. The
 // younger ones of its aggregate must not be delivered before it, whichever page
 // they come with.
-func TestLateRetryMarkOfTheOwnerBefore(t *testing.T)         { lateRetryMark(t, newCloud) }
+func TestLateRetryMarkOfTheOwnerBefore(t *testing.T) {
+	t.Parallel()
+	lateRetryMark(t, newCloud)
+}
+
 func TestLateRetryMarkOfTheOwnerBeforeOnGoogle(t *testing.T) { lateRetryMark(t, onGoogle) }
 
 func lateRetryMark(t *testing.T, on func(*testing.T) *cloud) {

@@ -11,6 +11,7 @@ import (
 // Records that a listener tells of cost two reads: as they come into its window,
 // and as they leave it marked; one that is deleted leaves for nothing.
 func TestBillOfRecordsThatAListenerTells(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		on     contracts.OnDelivered
 		record localfirestore.Operations
@@ -43,6 +44,7 @@ func TestBillOfRecordsThatAListenerTells(t *testing.T) {
 
 // A backlog is paged, which costs one read for each record.
 func TestBillOfABacklog(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		on     contracts.OnDelivered
 		record localfirestore.Operations

@@ -31,6 +31,7 @@ func TestBillOfASweepOfAnIdleOutbox(t *testing.T) {
 // A sweep while records wait for a target that is out: it reads the oldest of
 // them, a thousand at most, and the next one those behind.
 func TestBillOfASweepOverABacklog(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ waiting, read int64 }{{300, 300}, {1200, 700}} {
 		t.Run(fmt.Sprint(c.waiting, " records"), func(t *testing.T) {
 			f := billed(t)
@@ -55,7 +56,7 @@ func TestBillOfASweepOverABacklog(t *testing.T) {
 // A sweep while records are in backoff: it reads each of them.
 func TestBillOfASweepOverRecordsInBackoff(t *testing.T) {
 	f := billed(t)
-	f.retries(3, time.Hour)
+	f.retries(3, 10_000*time.Hour) // the wait is drawn from it: for each more than a test takes
 	f.script(func(context.Context, string, *contracts.Record) error {
 		return own()
 	})

@@ -92,6 +92,7 @@ func versionless(t *testing.T, c *cloud) {
 
 // Whatever stands in a record, its dead letter is written.
 func TestADeadLetterCanAlwaysBeWritten(t *testing.T) {
+	t.Parallel()
 	const large = 1_046_000
 	tests := []struct {
 		name   string

@@ -43,7 +43,7 @@ func (s *settler) try(ctx context.Context, batch []*settlement) error {
 	if err := s.exhume(ctx, batch); err != nil {
 		return err // ctx ended
 	}
-	if batch = s.withoutStale(s.fence(batch)); len(batch) > 0 {
+	if batch = s.withoutStale(ctx, s.fence(batch)); len(batch) > 0 {
 		s.send(ctx, batch)
 	}
 	return nil

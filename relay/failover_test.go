@@ -145,7 +145,7 @@ func TestLoneOwnerKeepsItsMemoryOnGoogle(t *testing.T) { loneOwner(t, onGoogle(t
 func loneOwner(t *testing.T, c *cloud) {
 	f := setup(t, c)
 	f.tuning.CommitTimeout = time.Second
-	const term = time.Second
+	const term = brief
 	held := newGate("held")
 	t.Cleanup(held.release)
 	a := f.member("a", term, held.holds)

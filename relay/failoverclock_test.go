@@ -14,6 +14,7 @@ import (
 // stuck, as the server's clock alone judges them; retries and replays come when
 // they are due.
 func TestClocksThatAreWrong(t *testing.T) {
+	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"slow by an hour": time.Hour, "fast by an hour": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t, cloudAhead(t, ahead))

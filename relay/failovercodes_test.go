@@ -27,6 +27,7 @@ func relays(c localfirestore.Call) bool {
 // Every code, on a half of what the relay listens to and commits, leases too:
 // afterwards all is delivered once and in order, and no attempt was counted.
 func TestFirestoreAnswersEveryCode(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"Listen", "Commit"} {
 		for _, code := range errorCodes() {
 			t.Run(method+" "+code.String(), func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestFirestoreAnswersEveryCode(t *testing.T) {
 				f.tuning.SilenceBound, f.tuning.CommitTimeout = time.Second, time.Second
 				a := f.member("a", 5*time.Second, nil)
 				f.spread(map[string]int{"a": 6})
-				flow := f.flow(f.catalog, 10*time.Millisecond)
+				flow := f.flow(f.catalog, flowEvery)
 				flow.on(12)
 
 				fault := localfirestore.Fault{Method: method, Code: code, Share: 0.5, Seed: uint64(code)}
@@ -68,6 +69,7 @@ func TestFirestoreAnswersEveryCode(t *testing.T) {
 // delivered in order, and no attempt was counted.
 func TestFirestoreOverABadWay(t *testing.T) {
 	thorough.NotUnderRace(t)
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		toxic  tcpproxy.Toxic
@@ -84,7 +86,7 @@ func TestFirestoreOverABadWay(t *testing.T) {
 			f.tuning.SilenceBound, f.patience = 6*time.Second, time.Minute
 			a := f.member("a", 15*time.Second, nil)
 			f.spread(map[string]int{"a": 6})
-			flow := f.flow(f.catalog, 20*time.Millisecond)
+			flow := f.flow(f.catalog, flowEvery)
 			flow.on(12)
 
 			a.firestore.poison(test.toxic)
@@ -121,7 +123,7 @@ func TestLostAnswers(t *testing.T) {
 	mend := faults.Add(localfirestore.Fault{Method: "Commit", Match: relays, LoseResponse: true, Code: codes.Unavailable, Share: 0.4, Seed: 5})
 	a := f.member("a", 10*time.Second, nil)
 	f.spread(map[string]int{"a": 6})
-	flow := f.flow(f.catalog, 20*time.Millisecond)
+	flow := f.flow(f.catalog, flowEvery)
 	poison := f.series("schedOutbox", "ScheduleProposed", "poison", 1, 5)
 	f.append(poison, 2)
 	flow.on(30)

@@ -16,6 +16,7 @@ import (
 // outbox had to change hands.
 func TestFirestoreOutOfReach(t *testing.T) {
 	thorough.NotUnderRace(t)
+	t.Parallel()
 	for _, test := range []struct {
 		name      string
 		both      bool
@@ -34,7 +35,7 @@ func TestFirestoreOutOfReach(t *testing.T) {
 			f.spread(map[string]int{"a": 6})
 			b := f.member("b", test.term, nil)
 			f.spread(map[string]int{"a": 3, "b": 3})
-			flow := f.flow(f.catalog, 10*time.Millisecond)
+			flow := f.flow(f.catalog, flowEvery)
 			flow.on(30)
 
 			cut := []*member{a}

@@ -224,6 +224,7 @@ func TestFreezeHoldsWhatWaitsInItsLane(t *testing.T) {
 
 // A watch that is deaf or dies does no more harm than delay.
 func TestFreezesAreSeenWithoutTheWatch(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"deaf", "dying"} {
 		t.Run(how, func(t *testing.T) {
 			f := setup(t, newCloud(t))

@@ -36,12 +36,18 @@ func (missing) FailureCode() string { return "NotFound" }
 func (missing) Refused() bool       { return true }
 
 // A record that is gone as it is dead-lettered becomes a dead letter alone, but not
-// where another instance may have delivered it meanwhile, whereupon it expired.
+// once another instance owns the outbox: that may have delivered it, whereupon it
+// expired. While that is open it waits.
 func TestARecordThatIsGoneIsDeadForItsOwnerAlone(t *testing.T) {
 	for name, test := range map[string]struct {
-		lapsed bool
-		want   int // documents written: the dead letter and its group
-	}{"owned": {false, 2}, "perhaps another's": {true, 0}} {
+		grant func(*lapsing)
+		want  int // documents written: the dead letter and its group
+	}{
+		"owned":                 {func(*lapsing) {}, 2},
+		"lost":                  {func(g *lapsing) { g.ended.Store(true) }, 0},
+		"lapsed":                {func(g *lapsing) { g.lapsed.Store(true); time.AfterFunc(time.Hour, func() { g.lapsed.Store(false) }) }, 2},
+		"lapsed, and lost then": {func(g *lapsing) { g.lapsed.Store(true); time.AfterFunc(time.Hour, func() { g.ended.Store(true) }) }, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, _ := newTestRelay(t)
@@ -51,10 +57,11 @@ func TestARecordThatIsGoneIsDeadForItsOwnerAlone(t *testing.T) {
 				running.Go(func() { s.run(t.Context()) })
 				e := testEntry(t, r, 3)
 				e.outbox.grant = grant
-				grant.lapsed.Store(test.lapsed)
+				test.grant(grant)
 				s.settle(&settlement{entry: e, kind: settleDead, at: time.Now(), dead: &deadLetter{item: dlq.Item{
 					ID: "letter", Tier: contracts.SafeAuto, Outbox: e.rec.Outbox, RecordPath: e.rec.Path(), AggregateID: "x", DeadAt: time.Now(),
 				}}})
+				time.Sleep(2 * time.Hour)
 				s.drain()
 				running.Wait()
 				if store.writes != test.want {

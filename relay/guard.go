@@ -21,11 +21,12 @@ const (
 	partSweep    = "sweep"
 	partThaw     = "thaw"
 	partSettler  = "settler"
+	partShed     = "shed"    // of one record that leaves its lane
 	partSibling  = "sibling" // which stops the relay
 )
 
 func guardedParts() []string {
-	return []string{partDecode, partReader, partDrain, partListener, partStrays, partSweep, partThaw, partSettler, partSibling}
+	return []string{partDecode, partReader, partDrain, partListener, partStrays, partSweep, partThaw, partSettler, partShed, partSibling}
 }
 
 // guard keeps a panic from ending more than what it was in. It logs and counts

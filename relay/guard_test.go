@@ -57,7 +57,7 @@ func TestAPanicEndsNoPartOfTheRelay(t *testing.T) {
 		t.Errorf("got %+v, want every record once and in order", got)
 	}
 	f.eventually("sweeps go on", func() bool {
-		return r.outbox("wsOutbox").Pending >= 0 && r.metric("relay_panics_total", "part", "sweep") == times
+		return r.outbox("wsOutbox").Pending >= 0 && r.metric("relay_panics_total", "part", "sweep") >= times
 	})
 	f.swept(r, "wsOutbox", 2)
 	for _, part := range []string{"reader", "listener"} {

@@ -44,7 +44,8 @@ type cloud struct {
 	broker    *localpubsub.Server    // nil on Google's
 }
 
-// newCloud starts the embedded cloud for one test.
+// newCloud starts the embedded cloud for one test, which from here on runs beside
+// others: all that it uses is its own.
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
 	return cloudAhead(t, 0)
@@ -53,6 +54,7 @@ func newCloud(t *testing.T) *cloud {
 // cloudAhead is newCloud with a Firestore whose clock is ahead of the relay's.
 func cloudAhead(t *testing.T, by time.Duration) *cloud {
 	t.Helper()
+	t.Parallel()
 	fs, address := firestoretest.Start(t, localfirestore.Options{Now: func() time.Time { return time.Now().Add(by) }})
 	ps, err := localpubsub.Open(localpubsub.Options{})
 	if err != nil {
@@ -126,7 +128,6 @@ const unhurried = 30 * time.Second
 // setup makes topics and consumers. publish sees every call to Pub/Sub. The relay is started by run.
 func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixture {
 	t.Helper()
-	t.Setenv("PUBSUB_EMULATOR_HOST", c.pubsub)
 	catalog, err := contracts.DefaultCatalog()
 	if err != nil {
 		t.Fatal(err)
@@ -142,14 +143,14 @@ func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixt
 	f := &fixture{
 		t: t, cloud: c, catalog: catalog, db: c.client(t), log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
 		tuning: relay.Tuning{
-			CanaryInterval: 200 * time.Millisecond, SilenceBound: 5 * time.Second, SweepInterval: 30 * time.Second,
+			CanaryInterval: 500 * time.Millisecond, SilenceBound: 5 * time.Second, SweepInterval: 30 * time.Second,
 			SweepAge: 2 * time.Second, ListenBackoff: 10 * time.Millisecond, ListenBackoffMax: 200 * time.Millisecond,
 			StopBudget: unhurried,
 		},
 		publish: ierpubsub.Settings{Timeout: unhurried},
 	}
-	dial := option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(publish...))
-	if f.topics, err = ierpubsub.NewClients(t.Context(), c.project, dial); err != nil {
+	opts := append(local.ClientOptions(c.pubsub), option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(publish...)))
+	if f.topics, err = ierpubsub.NewClients(t.Context(), c.project, opts...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.topics.Close() })
@@ -313,19 +314,23 @@ func (f *fixture) fields(path string) map[string]any {
 	return snap.Data()
 }
 
-// usualPatience is three times what a relay with its own intervals needs to find
-// a listener that went silent, as those of Google's emulator do on a busy machine.
-const usualPatience = 90 * time.Second
+// usualPatience is many times what a relay with its own intervals needs to find a
+// listener that went silent, as those of Google's emulator do on a busy machine; and
+// the tests share that machine with each other.
+const usualPatience = 4 * time.Minute
 
-// eventually waits until cond holds.
+// eventually waits until cond holds. Looks that are dear are rare, so that they
+// leave the time to what they look at.
 func (f *fixture) eventually(what string, cond func() bool) {
 	f.t.Helper()
 	deadline := time.After(usualPatience + f.patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
+	for {
+		began := time.Now()
+		if cond() {
+			return
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(min(max(20*time.Millisecond, 3*time.Since(began)), time.Second)):
 		case <-deadline:
 			if f.latest != nil {
 				health, _ := json.Marshal(f.latest.relay.Health())

@@ -74,7 +74,10 @@ func TestHostileAttemptsThatFail(t *testing.T) {
 }
 
 // Records that all claim an odd time fill windows and pages, and hold nobody up.
-func TestHostileTimesInFlood(t *testing.T) { hostileTimesInFlood(t, newCloud) }
+func TestHostileTimesInFlood(t *testing.T) {
+	t.Parallel()
+	hostileTimesInFlood(t, newCloud)
+}
 
 func TestHostileTimesInFloodOnGoogle(t *testing.T) {
 	onGoogle(t) // or skips
@@ -137,7 +140,7 @@ func TestHostileAggregatesFreezeOnGoogle(t *testing.T) { hostileFreezes(t, onGoo
 
 func hostileFreezes(t *testing.T, c *cloud) {
 	f := setup(t, c)
-	f.tuning.SweepInterval, f.tuning.SweepAge = 200*time.Millisecond, 600*time.Millisecond
+	f.tuning.SweepInterval, f.tuning.SweepAge = time.Second, 600*time.Millisecond // each reads all freezes
 	f.withQueue(nil)
 	r := f.run()
 	paths := make(map[string]hostile)

@@ -23,6 +23,7 @@ var ended = []codes.Code{
 }
 
 func TestListenerOutlivesEveryCode(t *testing.T) {
+	t.Parallel()
 	for _, code := range errorCodes() {
 		t.Run(code.String(), func(t *testing.T) {
 			f := setup(t, newCloud(t))

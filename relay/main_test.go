@@ -2,6 +2,8 @@ package relay
 
 import (
 	"flag"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,9 +13,19 @@ import (
 // so. With rapid's own 100 a gate's rules could be taken out unnoticed.
 const modelChecks = "4000"
 
+// besideEach is how many tests run at once for each processor, unless -parallel
+// says so. They wait most of the time, for servers over gRPC and for intervals to
+// pass: alone, each leaves two thirds of a processor idle.
+const besideEach = 3
+
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", modelChecks); err != nil { // the command line is read later and overrides it
-		panic(err)
+	for name, value := range map[string]string{
+		"rapid.checks":  modelChecks,
+		"test.parallel": strconv.Itoa(besideEach * runtime.GOMAXPROCS(0)),
+	} {
+		if err := flag.Set(name, value); err != nil { // the command line is read later and overrides it
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"), // started by an import

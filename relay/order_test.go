@@ -9,6 +9,7 @@ import (
 )
 
 func TestOrderIsThatOfVersions(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		// small: a window of 10, pages of 15 and memory for 12 records.

@@ -30,6 +30,7 @@ var outages = []struct {
 }
 
 func TestOutageHoldsBackWhatNeedsTheTargetAlone(t *testing.T) {
+	t.Parallel()
 	for _, outage := range outages {
 		for _, restart := range []bool{false, true} {
 			name := outage.name

@@ -42,7 +42,7 @@ type outbox struct {
 	ledger  *ledger
 	intakes []*intake // one for each declared lane
 	begun   beginning
-	held    holds // by its replays
+	pins    pins // of its replays
 
 	freezes *freezes
 	thaws   *thaws

@@ -40,6 +40,8 @@ type owners interface {
 type grant interface {
 	// Valid reports whether a delivery may begin now.
 	Valid() bool
+	// Ended reports whether there will be none any more.
+	Ended() bool
 }
 
 // newOwners returns those that leases decide, or an instance that is alone.
@@ -117,3 +119,5 @@ func (a *alone) Holders() []lease.Holder { return nil }
 type always struct{}
 
 func (always) Valid() bool { return true }
+
+func (always) Ended() bool { return false }

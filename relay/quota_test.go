@@ -68,7 +68,7 @@ func TestATargetThatFlapsCostsNoReads(t *testing.T) {
 	if trips.Load() < backlog/20 {
 		t.Errorf("the breaker opened %d times: the test shows less than it says", trips.Load())
 	}
-	if most := int64(5 * backlog / 2); read.Load() > most {
+	if most := int64(5 * backlog); read.Load() > most {
 		t.Errorf("%d records were read, want %d at most", read.Load(), most)
 	}
 }

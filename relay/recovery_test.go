@@ -130,6 +130,7 @@ func TestRecordsOfAFrozenAggregateAreHeldWhateverTheyWere(t *testing.T) {
 // A freeze whose state is none that the relay knows, as one that was written by hand
 // or by a later version, holds: only what says that it is released goes on.
 func TestFreezeOfAnUnknownStateHolds(t *testing.T) {
+	t.Parallel()
 	for _, state := range []any{"FROZEN", "", nil, 7} {
 		t.Run(fmt.Sprintf("%#v", state), func(t *testing.T) {
 			f := setup(t, newCloud(t))

@@ -20,6 +20,7 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
+	"outboxrelay/relay/feed"
 )
 
 // Config is what a relay is made of.
@@ -107,7 +108,7 @@ func New(c Config) (*Relay, error) {
 	for _, lane := range contracts.Lanes() {
 		policy := c.Catalog.Lanes[lane]
 		pool, err := lanes.New(lanes.Config{
-			Lane: lane, Policy: policy, Handler: r.deliver, Shed: shed, Idle: r.idle, Log: c.Log, Metrics: laneMetrics,
+			Lane: lane, Policy: policy, Handler: r.deliver, Short: short, Shed: shed, Idle: r.idle, Log: c.Log, Metrics: laneMetrics,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make relay: %w", err)
@@ -253,12 +254,20 @@ func (r *Relay) breakerChanged(target string, open bool) {
 	}
 }
 
-// shed leaves the records of an aggregate behind that are too many to wait in memory
-// for its failing head: they would take up the room of all others.
+// short reports whether the memory of a task's outbox and lane is short.
+func short(t *lanes.Task) bool {
+	e, ok := t.Work.(*entry)
+	return ok && e.Home != nil && ask(e.Home.Owner.(*intake), (*feed.Feed).Short)
+}
+
+// shed leaves records of an aggregate behind that would wait in memory for its head
+// while others have no room.
 func shed(tasks []*lanes.Task) {
 	for _, t := range tasks {
-		e := t.Work.(*entry) // replays are submitted, not offered
-		e.outbox.refused(e)
+		e := t.Work.(*entry) // only records are offered
+		if e.outbox.guard.do(partShed, func() error { e.outbox.refused(e); return nil }) != nil {
+			e.outbox.notTaken(e)
+		}
 	}
 }
 

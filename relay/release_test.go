@@ -48,6 +48,7 @@ func (f *fixture) endFreeze() {
 }
 
 func TestReleaseDeliversInOrder(t *testing.T) {
+	t.Parallel()
 	for _, restart := range []string{"never", "while it is frozen", "while it is released", "before the end of the release", "after the end"} {
 		t.Run("restarted "+restart, func(t *testing.T) { releases(t, newCloud(t), restart) })
 	}
@@ -161,6 +162,7 @@ func TestReleasingKeepsWhatComesBehindTheGate(t *testing.T) {
 // A hold that is on its way when a release begins must not land after it: no
 // one would ever bring that record back.
 func TestNoHoldLandsAfterTheReleaseBegan(t *testing.T) {
+	t.Parallel()
 	for _, ended := range []bool{false, true} {
 		t.Run(fmt.Sprintf("release ended %v", ended), func(t *testing.T) {
 			f := setup(t, newCloud(t))

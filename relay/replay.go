@@ -55,17 +55,17 @@ func (r *Relay) shareOf(item *dlq.Item) (contracts.Share, bool) {
 	return share, true
 }
 
-// Hold implements replayer.Lanes.
-func (r *Relay) Hold(item *dlq.Item) (release func(), ok bool) {
+// Pin implements replayer.Lanes.
+func (r *Relay) Pin(item *dlq.Item) (release func(), ok bool) {
 	share, ok := r.shareOf(item)
 	if !ok {
 		return nil, false
 	}
 	o := r.shares.of(share)
-	if o == nil || !r.owners.Owns(share.String()) || !o.held.hold() {
+	if o == nil || !r.owners.Owns(share.String()) || !o.pins.pin() {
 		return nil, false
 	}
-	return o.held.release, true
+	return o.pins.release, true
 }
 
 // Replay implements replayer.Lanes. An item is in one replay at a time. When ctx
@@ -103,8 +103,11 @@ func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 	if r.closed(p.targets) {
 		return dlq.Round{Blocked: p.targets, Missing: p.missing}, nil
 	}
-	if err := r.skipDelivered(ctx, p); err != nil || len(p.targets) == 0 {
+	if err := r.skipDelivered(ctx, p); err != nil {
 		return dlq.Round{}, err
+	}
+	if len(p.targets) == 0 {
+		return dlq.Round{Failed: p.unrouted}, nil // all others have it
 	}
 	pool := r.pools[p.lane]
 	p.trail = r.tracing.replay(p)
@@ -129,14 +132,17 @@ func (r *Relay) closed(targets []string) bool {
 }
 
 // skipDelivered takes the targets out of a round that have the record by what its
-// document says: the dead letter may have been written late, by an owner that had
-// lost its lease, after another one delivered the record.
+// document says, if that is still there: the dead letter may have been written late,
+// by an owner that had lost its lease, while another one delivered the record.
 func (r *Relay) skipDelivered(ctx context.Context, p *replay) error {
 	doc, ok, err := r.store.Get(ctx, p.rec.Outbox, p.rec.ID)
 	if err != nil || !ok {
 		return err
 	}
 	now, _ := contracts.DecodeRecord(p.rec.Outbox, p.rec.ID, doc.fields())
+	if now.IdempotencyKey != p.rec.IdempotencyKey {
+		return nil // another record has taken its place
+	}
 	p.targets = slices.DeleteFunc(p.targets, now.HasTarget)
 	p.missing = slices.Clone(p.targets)
 	return nil

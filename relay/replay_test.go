@@ -195,6 +195,7 @@ func TestReplayJudgesBeforeItDelivers(t *testing.T) {
 }
 
 func TestReplayTellsFailuresFromOutages(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		fault localpubsub.Fault
@@ -347,26 +348,57 @@ func TestReplayPassesAFreeze(t *testing.T) {
 // A dead letter may have been written late, by an owner that had lost its lease,
 // beside a record that the next one delivered.
 func TestReplayLeavesOutWhoHasTheRecordByItsDocument(t *testing.T) {
-	f := setup(t, newCloud(t))
-	f.withQueue(nil)
-	record, bury := f.deadSchedule(1)
-	r := f.run()
-	item := bury()
-	before := f.arrived("FUNNEL")
-	if _, err := f.db.Doc(record.Path()).Update(t.Context(), []firestore.Update{
-		{Path: "status", Value: "delivered"}, {Path: "deliveredTargets", Value: firestore.ArrayUnion("FUNNEL")},
-	}); err != nil {
-		t.Fatal(err)
+	t.Parallel()
+	tests := map[string]struct {
+		pending []string
+		key     string // of the document that stands there now
+		arrives bool
+		failed  string // for which target
+	}{
+		"delivered":            {[]string{"FUNNEL"}, "", false, ""},
+		"and one is unrouted":  {[]string{"OLD", "FUNNEL"}, "", false, "OLD"},
+		"it is another record": {[]string{"FUNNEL"}, "another:1", true, ""},
 	}
-	if got := r.replay(item); len(got.Acked)+len(got.Failed)+len(got.Blocked) > 0 {
-		t.Errorf("got %+v, want nothing to be delivered", got)
-	}
-	if n := f.arrived("FUNNEL"); n != before {
-		t.Errorf("FUNNEL got %d messages, want %d", n, before)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t, newCloud(t))
+			f.withQueue(nil)
+			record, bury := f.deadSchedule(1)
+			r := f.run()
+			item := bury()
+			item.PendingTargets = test.pending
+			before := f.arrived("FUNNEL")
+			updates := []firestore.Update{
+				{Path: "status", Value: "delivered"}, {Path: "deliveredTargets", Value: firestore.ArrayUnion("FUNNEL")},
+			}
+			if test.key != "" {
+				updates = append(updates, firestore.Update{Path: "idempotencyKey", Value: test.key})
+			}
+			if _, err := f.db.Doc(record.Path()).Update(t.Context(), updates); err != nil {
+				t.Fatal(err)
+			}
+			got := r.replay(item)
+			if arrives := len(got.Acked) > 0; arrives != test.arrives || len(got.Blocked) > 0 {
+				t.Errorf("got %+v, want that it arrives: %v", got, test.arrives)
+			}
+			if test.arrives {
+				f.eventually("it arrives", func() bool { return f.arrived("FUNNEL") > before })
+			} else if n := f.arrived("FUNNEL"); n != before {
+				t.Errorf("FUNNEL got %d messages, want %d", n, before)
+			}
+			failed := ""
+			for _, e := range got.Failed {
+				failed += e.Target
+			}
+			if failed != test.failed {
+				t.Errorf("it failed for %q, want %q", failed, test.failed)
+			}
+		})
 	}
 }
 
 func TestReplayIsGivenBack(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"its context ends", "the relay stops"} {
 		t.Run(how, func(t *testing.T) {
 			f := setup(t, newCloud(t))

@@ -17,6 +17,7 @@ func own() error { return &contracts.Failure{Code: "Internal", Own: true} }
 // backoff must not go before what is older of its aggregate, pending or in backoff
 // itself.
 func TestARestartKeepsTheOrder(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		fail func(target string, version int64) error

@@ -35,6 +35,8 @@ type asked struct {
 	then func()
 }
 
+func (*asked) Ended() bool { return false }
+
 func (a *asked) Valid() bool {
 	if a.n--; a.n == 0 {
 		a.then()

@@ -70,6 +70,7 @@ func TestContendedDocumentHoldsUpNoOther(t *testing.T) {
 // A commit may be applied although its answer is lost: the relay finds its own
 // write in place of the state that it insists on.
 func TestSettlesOnceThoughTheAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	for _, code := range []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.Unknown} {
 		t.Run(code.String(), func(t *testing.T) {
 			f := setup(t, newCloud(t))
@@ -127,6 +128,7 @@ func (f *fixture) blockedOnce(aggregate string, err error) (reached <-chan struc
 }
 
 func TestSettlesWhatChangedUnderTheRelay(t *testing.T) {
+	t.Parallel()
 	attributable := failure(contracts.Attributable, "Internal")
 	permanent := failure(contracts.Permanent, "InvalidArgument")
 	tests := []struct {
@@ -254,6 +256,7 @@ func set(field string, value any) func(context.Context, *firestore.DocumentRef) 
 }
 
 func TestOneRefusedDocumentLeavesItsBatchAlone(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"delivered", "dead"} {
 		t.Run(kind, func(t *testing.T) {
 			f := setup(t, newCloud(t))
@@ -331,6 +334,7 @@ func (f *fixture) fill(r *contracts.Record, room int) {
 }
 
 func TestSettlesARecordThatLeavesNoRoom(t *testing.T) {
+	t.Parallel()
 	for _, room := range []int{0, 1, 2, 20, 60, 300} {
 		for _, fails := range []bool{false, true} {
 			t.Run(fmt.Sprintf("room for %d bytes, failed before %v", room, fails), func(t *testing.T) {

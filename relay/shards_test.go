@@ -118,6 +118,7 @@ func TestRecordsOfNoShard(t *testing.T) {
 // An outbox is given more shards between two runs. What the runs before left,
 // pending and in backoff, is delivered in its order.
 func TestMoreShardsAfterARestart(t *testing.T) {
+	t.Parallel()
 	for _, shards := range [][2]int{{2, 4}, {1, 3}} {
 		t.Run(fmt.Sprintf("from %d to %d", shards[0], shards[1]), func(t *testing.T) {
 			f := setup(t, newCloud(t))

@@ -62,6 +62,7 @@ func (r *Relay) work(ctx context.Context, share string, g grant) []Write {
 	if !r.takeUp(ctx, o) {
 		return nil
 	}
+	defer r.shares.remove(o) // also if it panics: whoever asks for the share must not find this one
 	if err := o.run(ctx); err != nil && ctx.Err() == nil {
 		o.log.Error("reading ended", zap.Error(err))
 	}
@@ -118,17 +119,17 @@ func (r *Relay) retire(ctx context.Context, o *outbox) []Write {
 	defer bound.Stop()
 	check := time.NewTicker(retireCheck)
 	defer check.Stop()
-	o.held.end()
+	o.pins.end()
 	left := 0
 	for waiting := true; waiting; {
 		left += r.giveBack(o)
-		if o.ledger.quiet() && o.held.none() {
+		if o.ledger.quiet() && o.pins.left() == 0 {
 			break
 		}
 		select {
 		case <-check.C:
 		case <-bound.C:
-			o.log.Warn("gave the outbox back with deliveries or writes still out", zap.Int("inMemory", o.ledger.size()))
+			o.log.Warn("gave the outbox back with deliveries or writes still out", zap.Int("inMemory", o.ledger.size()), zap.Int("replays", o.pins.left()))
 			waiting = false
 		}
 	}

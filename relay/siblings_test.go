@@ -12,6 +12,7 @@ import (
 )
 
 func TestASiblingThatFailsStopsTheRelay(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		run  func(ctx context.Context, fail <-chan struct{}) error

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -24,18 +25,21 @@ func (st *settlement) stale() bool {
 // orphaned reports whether st is a dead letter whose record is gone.
 func (st *settlement) orphaned() bool { return st.kind == settleDead && st.dead.orphan }
 
-// withoutStale takes what is stale out of a batch. Those retries go on in memory
-// alone: their next mark, once the lease is valid again, tells of all attempts. If
-// it stays lost, the next owner counts them anew.
-func (s *settler) withoutStale(batch []*settlement) []*settlement {
+// withoutStale takes what is stale out of a batch. Retries go on in memory alone:
+// their next mark, once the lease is valid again, tells of all attempts. If it stays
+// lost, the next owner counts them anew. Dead letters whose record is gone wait for the
+// lease, and are dropped once it is lost.
+func (s *settler) withoutStale(ctx context.Context, batch []*settlement) []*settlement {
 	out := batch[:0:0]
 	for _, st := range batch {
 		switch {
 		case !st.stale():
 			out = append(out, st)
+		case st.orphaned() && !st.entry.outbox.grant.Ended():
+			s.later(ctx, st) // once the lease is renewed: nobody owned the outbox in between then
 		case st.orphaned():
 			rec := st.entry.rec
-			s.log.Warn("record to be dead-lettered is gone from its outbox, which another instance may own",
+			s.log.Error("record to be dead-lettered is gone from its outbox, which another instance owns: no dead letter is written",
 				zap.String("outbox", rec.Outbox), zap.String("record", rec.ID), zap.String("traceId", rec.TraceID))
 			s.abandon(st, s.now())
 		default:

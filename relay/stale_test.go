@@ -14,10 +14,12 @@ import (
 	"outboxrelay/contracts"
 )
 
-// lapsing is a grant that may end and come back.
-type lapsing struct{ lapsed atomic.Bool }
+// lapsing is a grant that may lapse and come back, or end.
+type lapsing struct{ lapsed, ended atomic.Bool }
 
-func (l *lapsing) Valid() bool { return !l.lapsed.Load() }
+func (l *lapsing) Valid() bool { return !l.lapsed.Load() && !l.ended.Load() }
+
+func (l *lapsing) Ended() bool { return l.ended.Load() }
 
 // outageStore does not answer the first commit, and loses a lease over it.
 type outageStore struct {

@@ -105,6 +105,7 @@ func TestRestartsUnderLoadDeliverNothingTwice(t *testing.T) {
 
 // A stop comes to its end whatever is out: what could not be finished stays.
 func TestStopEndsDuringAnOutage(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		down func(f *fixture) (mend func())

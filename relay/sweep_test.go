@@ -25,6 +25,7 @@ func hiding(store relay.Store, id string, hidden *atomic.Int64) relay.Store {
 }
 
 func TestSweepFindsWhatAListenerMissed(t *testing.T) {
+	t.Parallel()
 	t.Run("among others", func(t *testing.T) { sweepFinds(t, false) })
 	t.Run("in an idle lane", func(t *testing.T) { sweepFinds(t, true) })
 }

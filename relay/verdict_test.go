@@ -196,6 +196,8 @@ type never struct{}
 
 func (never) Valid() bool { return false }
 
+func (never) Ended() bool { return true }
+
 // Without the lease of its outbox a replay begins no more than a record does.
 func TestNothingBeginsWithoutTheLease(t *testing.T) {
 	r, _ := newTestRelay(t)

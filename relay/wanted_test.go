@@ -11,6 +11,7 @@ import (
 // TestReplayThatIsNotWantedAnyMoreIsNotDelivered decides about a dead letter
 // while its replay waits in a paused lane: nothing is delivered when that goes on.
 func TestReplayThatIsNotWantedAnyMoreIsNotDelivered(t *testing.T) {
+	t.Parallel()
 	for _, action := range []dlq.Action{dlq.Withdraw, dlq.Discard} {
 		t.Run(string(action), func(t *testing.T) {
 			f := setup(t, newCloud(t))

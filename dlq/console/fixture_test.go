@@ -313,7 +313,7 @@ func (l *lanes) Owned() []string { return l.outboxes }
 
 func (l *lanes) Owns(*dlq.Item) bool { return true }
 
-func (l *lanes) Hold(*dlq.Item) (release func(), ok bool) { return func() {}, true }
+func (l *lanes) Pin(*dlq.Item) (release func(), ok bool) { return func() {}, true }
 
 func (l *lanes) Replay(_ context.Context, i *dlq.Item) (dlq.Round, error) {
 	l.mu.Lock()

@@ -28,8 +28,8 @@ func (l *Lanes) Owned() []string { return l.Outboxes }
 // Owns implements replayer.Lanes.
 func (l *Lanes) Owns(i *dlq.Item) bool { return slices.Contains(l.Outboxes, i.Outbox) }
 
-// Hold implements replayer.Lanes.
-func (l *Lanes) Hold(i *dlq.Item) (release func(), ok bool) { return func() {}, l.Owns(i) }
+// Pin implements replayer.Lanes.
+func (l *Lanes) Pin(i *dlq.Item) (release func(), ok bool) { return func() {}, l.Owns(i) }
 
 // Replay implements replayer.Lanes: it does what the plan says.
 func (l *Lanes) Replay(ctx context.Context, i *dlq.Item) (dlq.Round, error) {

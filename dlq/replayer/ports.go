@@ -38,13 +38,13 @@ type Queue interface {
 // Lanes is where a replay is delivered: the relay, through the record's
 // original lane.
 type Lanes interface {
-	// Hold keeps the item's outbox with this instance until the item is released:
+	// Pin keeps the item's outbox with this instance until the item is released:
 	// no other takes it up before what became of its replay is written. It is false
 	// where the outbox is another's, or about to be.
-	Hold(item *dlq.Item) (release func(), ok bool)
+	Pin(item *dlq.Item) (release func(), ok bool)
 	// Replay delivers the item's record to the targets that it still lacks, in
 	// turn with the live records of its aggregate. It blocks until that round is
-	// over or ctx ends. An error means that nothing is known. The item is held.
+	// over or ctx ends. An error means that nothing is known. The item is pinned.
 	Replay(ctx context.Context, item *dlq.Item) (dlq.Round, error)
 	// Owned lists the outboxes whose work is this instance's now, at least in part.
 	Owned() []string

@@ -16,7 +16,7 @@ import (
 // was listed. What comes before it is asked for last, so that nothing comes to
 // stand there while it waits.
 func (r *Replayer) replay(ctx context.Context, listed *dlq.Item) outcome {
-	release, ok := r.lanes.Hold(listed)
+	release, ok := r.lanes.Pin(listed)
 	if !ok {
 		return outcome{fate: fateUnknown}
 	}

@@ -56,6 +56,9 @@ func (f *Feed) Room() bool {
 	return f.running < f.capacity && f.running+f.resting < RestingFactor*f.capacity && f.memory.Room()
 }
 
+// Short reports whether most of the feed's room is taken.
+func (f *Feed) Short() bool { return 4*f.running >= 3*f.capacity || !f.memory.Room() }
+
 // PageLimit returns how many documents a page may hold, most at most: a quarter of
 // the lane's memory, as it is there for a moment.
 func (f *Feed) PageLimit(most int) int { return f.portion.page(most, f.memory.Limit()/4) }

@@ -41,6 +41,10 @@ func (l *Lease) Since() time.Time { return l.since }
 // again: then nobody owned the share in between. One that was lost does not.
 func (l *Lease) Valid() bool { return int64(time.Since(l.epoch)) < l.until.Load() }
 
+// Ended reports whether the share was lost or given back: the lease does not become
+// valid again.
+func (l *Lease) Ended() bool { return l.until.Load() == noTime }
+
 // trust makes the lease valid until a moment, unless it is so for longer.
 func (l *Lease) trust(until time.Time) {
 	end := int64(until.Sub(l.epoch))

@@ -15,14 +15,14 @@ func TestAnOutboxStaysUntilItsReplaysAreWritten(t *testing.T) {
 	a := f.member("a", 10*time.Second, nil)
 	f.spread(map[string]int{"a": 6})
 	item := bury()
-	release, ok := a.relay.Hold(item)
+	release, ok := a.relay.Pin(item)
 	if !ok {
-		t.Fatal("its owner may not hold it")
+		t.Fatal("its owner may not pin it")
 	}
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); a.stop() }()
 	f.spread(map[string]int{"a": 1, "": 5})
-	if _, ok := a.relay.Hold(item); ok {
+	if _, ok := a.relay.Pin(item); ok {
 		t.Error("another replay begins while the outbox is given back")
 	}
 	b := f.member("b", 10*time.Second, nil)
@@ -33,7 +33,7 @@ func TestAnOutboxStaysUntilItsReplaysAreWritten(t *testing.T) {
 	if got := f.leases()[item.Outbox].Owner; got != "a" {
 		t.Errorf("%s belongs to %q while a replay of it is under way, want a", item.Outbox, got)
 	}
-	if _, ok := b.relay.Hold(item); ok {
+	if _, ok := b.relay.Pin(item); ok {
 		t.Error("a replay begins at another instance while one is under way")
 	}
 	release()
