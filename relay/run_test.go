@@ -78,10 +78,11 @@ func TestAGateThatOpensWithinARunLetsNothingOvertake(t *testing.T) {
 		return e
 	}
 	one, two := entryOf("a", 1, 1), entryOf("a", 2, 2)
-	holder, waits := entryOf("b", 1, 3), entryOf("b", 2, 4)
+	holder := entryOf("b", 1, 3)
 	o.ledger.step(feed.Tried{Record: &holder.Record, Then: feed.Parks, Blocked: []string{"FUNNEL"}})
-	o.ledger.step(feed.Tried{Record: &waits.Record, Then: feed.Parks, Gated: []string{"FUNNEL"}})
-	o.grant = &asked{2, func() { o.openTarget("FUNNEL") }} // between the two of the run
+	o.grant = &asked{2, func() { // between the two of the run
+		o.ledger.step(feed.Tried{Record: &holder.Record, Acked: []string{"FUNNEL"}, Then: feed.Retries})
+	}}
 
 	r.deliver(t.Context(), []*lanes.Task{&one.task, &two.task})
 	if len(funnel.versions) > 0 {

@@ -66,7 +66,8 @@ type answer struct {
 	aggregate string
 }
 
-// trouble is a commit of a process that was not answered well, or not soon.
+// trouble is a commit of a process that was not answered well, or not soon, or a read
+// that one waits for.
 type trouble struct {
 	who      string
 	from, to time.Duration
@@ -140,7 +141,8 @@ func (j *judge) killed(who string) {
 // what it marks: the time that a process has to give back a share.
 const slowCommit = 2 * time.Second
 
-// sent notes a commit that is sent. What it returns ends that.
+// sent notes a commit that is sent, or a read that one waits for. What it returns ends
+// that.
 func (j *judge) sent(x *wire, at time.Duration) (ended func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -153,7 +155,7 @@ func (j *judge) sent(x *wire, at time.Duration) (ended func()) {
 	}
 }
 
-// answered notes how a commit was answered.
+// answered notes how a commit was answered, or a read that one waits for.
 func (j *judge) answered(x *wire, from, to time.Duration, err error) {
 	if err == nil && to-from < slowCommit {
 		return

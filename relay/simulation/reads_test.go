@@ -29,7 +29,7 @@ const (
 	readsPerChange  = 2
 	readsPerSweep   = 14 // of one share
 	readsPerClosing = 2 * 32
-	readsPerRefusal = 2
+	readsPerRefusal = 8
 	readsAtLeast    = 200
 )
 

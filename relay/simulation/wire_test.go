@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,6 +95,11 @@ func (x *wire) slowness(d *draw) time.Duration {
 // it returns is the read's: not before that moment, and past once it is told.
 func (x *wire) read(ctx context.Context, name string, f func() time.Time) (time.Time, error) {
 	d := x.world.chance.of(x.identity() + name)
+	if !strings.HasPrefix(name, "page ") && !strings.HasPrefix(name, "count ") { // what is written waits for those
+		began := x.world.elapsed()
+		defer x.world.judge.sent(x, began)()
+		defer func() { x.world.judge.answered(x, began, x.world.elapsed(), nil) }()
+	}
 	x.step("read")
 	if err := x.sleep(ctx, d.way()); err != nil {
 		return time.Time{}, err
