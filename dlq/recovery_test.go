@@ -142,6 +142,7 @@ func TestCancelledBulkLeftHalfDoneIsFollowed(t *testing.T) {
 
 // A release that was decided, and carried out so far.
 func TestReleaseLeftHalfDoneIsFinished(t *testing.T) {
+	t.Parallel()
 	for name, putBack := range map[string]int{"nothing put back": 0, "half of it put back": 120, "all of it put back": 205} {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t)

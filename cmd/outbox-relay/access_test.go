@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -123,7 +122,7 @@ func TestE2EOperationsChangeRoles(t *testing.T) {
 // The audience changes without anybody being shut out: both are taken for a
 // while, and then the old one is not.
 func TestE2EOperationsChangeAudience(t *testing.T) {
-	var told []string
+	besideOthers(t)
 	for _, step := range []struct {
 		what      string
 		audiences []string
@@ -133,16 +132,17 @@ func TestE2EOperationsChangeAudience(t *testing.T) {
 		{"both", []string{oldAudience, newAudience}, http.StatusOK, http.StatusOK},
 		{"after", []string{newAudience}, http.StatusUnauthorized, http.StatusOK},
 	} {
-		g := openGated(t, step.audiences...)
-		was := g.pause("alice@example.com", oldAudience, "pause")
-		if was == http.StatusOK {
-			g.pause("alice@example.com", oldAudience, "resume")
-		}
-		is := g.pause("alice@example.com", newAudience, "pause")
-		told = append(told, fmt.Sprintf("AUTH_AUDIENCE %v: a token for the old one %d, for the new one %d", step.audiences, was, is))
-		if was != step.old || is != step.new {
-			t.Errorf("%s: %d and %d, want %d and %d", step.what, was, is, step.old, step.new)
-		}
+		t.Run(step.what, func(t *testing.T) {
+			g := openGated(t, step.audiences...)
+			was := g.pause("alice@example.com", oldAudience, "pause")
+			if was == http.StatusOK {
+				g.pause("alice@example.com", oldAudience, "resume")
+			}
+			is := g.pause("alice@example.com", newAudience, "pause")
+			t.Logf("AUTH_AUDIENCE %v: a token for the old one %d, for the new one %d", step.audiences, was, is)
+			if was != step.old || is != step.new {
+				t.Errorf("%d and %d, want %d and %d", was, is, step.old, step.new)
+			}
+		})
 	}
-	t.Log(strings.Join(told, "\n"))
 }

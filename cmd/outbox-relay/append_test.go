@@ -95,6 +95,7 @@ func TestAppendingASeedTwiceIsANoOp(t *testing.T) {
 }
 
 func TestAppendLines(t *testing.T) {
+	t.Parallel()
 	lines := line(t, 1, sound) + "\n\n" + line(t, 2, func(f map[string]any) {
 		f["outbox"], f["eventType"], f["lane"] = "wsOutbox", "WorkspaceRenamed", "STANDARD_LANE"
 	}) + "\n"
@@ -158,6 +159,7 @@ func TestAppendLargeRecords(t *testing.T) {
 }
 
 func TestAppendRefusesBadLines(t *testing.T) {
+	t.Parallel()
 	lines := strings.Join([]string{
 		line(t, 1, sound),
 		`{"eventId": `,

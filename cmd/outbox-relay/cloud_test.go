@@ -39,8 +39,11 @@ type embedded struct {
 	at  gcp.Place
 }
 
+// startCloud starts one for a test, which from here on runs beside others: all that
+// it uses is its own.
 func startCloud(t *testing.T) *embedded {
 	t.Helper()
+	t.Parallel()
 	catalog := testCatalog(t)
 	declared := requirements.IndexesOf(catalog)
 	cloud, err := local.Start(local.Options{Project: testProject, Topics: catalog.Topics(), Indexes: &declared})
@@ -83,6 +86,15 @@ func anyCloud(t *testing.T) (gcp.Place, map[string]string) {
 	return at, map[string]string{"GOOGLE_CLOUD_PROJECT": at.Project, gcp.EnvFirestore: at.Firestore, gcp.EnvPubSub: at.PubSub, envLeaseTerm: standTerm.String()}
 }
 
+// besideOthers lets a test whose parts call anyCloud run beside others, unless they
+// share Google's emulators.
+func besideOthers(t *testing.T) {
+	t.Helper()
+	if os.Getenv(googleFirestore) == "" {
+		t.Parallel()
+	}
+}
+
 // testCatalog is the default catalog, with a topic for claims.
 func testCatalog(t *testing.T) *contracts.Catalog {
 	t.Helper()
@@ -112,6 +124,7 @@ func mustDialFirestore(t *testing.T, p gcp.Place) *firestore.Client {
 }
 
 func TestCloudAsAProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	args := []string{
 		"cloud", "--firestore", "127.0.0.1:0", "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0", "--admin", "127.0.0.1:0",

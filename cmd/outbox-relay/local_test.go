@@ -20,6 +20,7 @@ import (
 )
 
 func TestLocalRecords(t *testing.T) {
+	t.Parallel()
 	got := runProgram(t, nil, "", "local", "--records", "200", "--rate", "0", "--http", "127.0.0.1:0")
 	if got.code != shell.ExitOK {
 		t.Fatalf("local: %+v", got)
@@ -41,7 +42,8 @@ func TestLocalRecords(t *testing.T) {
 
 func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
 	// The outage is announced, begins and ends while records flow, also on a
-	// machine that stalls now and then.
+	// machine that stalls now and then. As all this is by the clock, no other test
+	// runs beside it.
 	got := runProgram(t, nil, "", "local", "--records", "300", "--rate", "60", "--http", "127.0.0.1:0",
 		"--fault", "--fault-after", "1s", "--fault-for", "5s")
 	if got.code != shell.ExitOK {
@@ -64,6 +66,7 @@ func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
 // The commands that local --fault prints work as they are printed, and bring
 // each dead letter to its end.
 func TestLocalPrintsCommandsThatWork(t *testing.T) {
+	t.Parallel()
 	run := startProgram(t, nil, "local", "--fault", "--http", "127.0.0.1:0", "--rate", "5")
 	run.stdout.find(t, "(1 SAFE_AUTO, 1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3)")
 	printed := regexp.MustCompile(`(?m)^  OUTBOX_RELAY_URL=(\S+) OUTBOX_RELAY_TOKEN=(\S+) .* dlq (.+)$`).FindAllStringSubmatch(run.stdout.String(), -1)
@@ -96,6 +99,7 @@ func TestLocalPrintsCommandsThatWork(t *testing.T) {
 // A record that no target ever takes stands in the dead-letter queue, where the
 // promise allows it to be.
 func TestLocalCountsDeadLetters(t *testing.T) {
+	t.Parallel()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -124,6 +128,7 @@ func TestLocalCountsDeadLetters(t *testing.T) {
 }
 
 func TestLocalRunsUntilItIsStopped(t *testing.T) {
+	t.Parallel()
 	run := startProgram(t, nil, "local", "--http", "127.0.0.1:0")
 	console := run.stdout.find(t, `(?m)^console +http://(\S+)/console/$`)
 	for _, path := range []string{"/console/", "/metrics", "/healthz"} {
@@ -140,6 +145,7 @@ func TestLocalRunsUntilItIsStopped(t *testing.T) {
 }
 
 func TestLocalWithoutSamples(t *testing.T) {
+	t.Parallel()
 	run := startProgram(t, nil, "local", "--no-samples", "--http", "127.0.0.1:0")
 	firestore := run.stdout.find(t, `FIRESTORE_EMULATOR_HOST=(\S+)`)
 	env := map[string]string{"GOOGLE_CLOUD_PROJECT": localrun.Project, gcp.EnvFirestore: firestore}

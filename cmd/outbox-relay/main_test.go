@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,17 +26,25 @@ import (
 // that a test can signal and kill a real process.
 const asProgram = "OUTBOX_RELAY_TEST_AS_PROGRAM"
 
+// besideEach is how many tests run at once for each processor, unless -parallel
+// says so: most of the time they wait, for processes and for what is sent over gRPC.
+const besideEach = 2
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 		return
+	}
+	// The command line is read later and overrides it.
+	if err := flag.Set("test.parallel", strconv.Itoa(besideEach*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 	// The client libraries' metrics start a worker for the life of the process.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
 // patience of a test with a real process or socket.
-const testPatience = 2 * time.Minute
+const testPatience = 3 * time.Minute
 
 // result is how a run of the program ended.
 type result struct {

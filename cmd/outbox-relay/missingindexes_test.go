@@ -16,6 +16,7 @@ import (
 
 // TestCloudRefusesQueriesWithoutAnIndex: by the catalog's indexes, or by a file's.
 func TestCloudRefusesQueriesWithoutAnIndex(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()

@@ -104,6 +104,7 @@ func meet(t *testing.T, root tracedSpan, stages []tracedSpan) {
 // clock, to the mark, in stages without a gap; and each message goes on with the
 // span that sent it.
 func TestE2ETraces(t *testing.T) {
+	besideOthers(t)
 	for _, protocol := range []string{"grpc", "http/protobuf"} {
 		t.Run(strings.ReplaceAll(protocol, "/", " "), func(t *testing.T) {
 			collector := startCollector
@@ -276,6 +277,7 @@ func blackHole(t *testing.T) string {
 // Nothing waits for a collector: not a delivery, not the stop. What is lost is
 // counted, and the log says so once.
 func TestE2ETracesGoNowhere(t *testing.T) {
+	besideOthers(t)
 	for name, endpoint := range map[string]func(*testing.T) string{
 		"nobody listens": func(*testing.T) string { return "http://127.0.0.1:1" },
 		"nobody answers": blackHole,

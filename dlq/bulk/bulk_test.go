@@ -220,6 +220,7 @@ func TestBulkPassesOverWhatChanged(t *testing.T) {
 }
 
 func TestBulkKeepsTheOrderOfAnAggregate(t *testing.T) {
+	t.Parallel()
 	t.Run("one after another", func(t *testing.T) {
 		f := setup(t)
 		var all []*dlq.Item

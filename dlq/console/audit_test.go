@@ -131,6 +131,7 @@ func TestAuditLooksAllRight(t *testing.T) {
 			p.accessible(kind + " " + name)
 			p.picture("audit-" + kind + "-" + name)
 			p.quiet()
+			p.close()
 		}
 	}
 }

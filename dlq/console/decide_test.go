@@ -256,6 +256,7 @@ func TestItemLooksAllRight(t *testing.T) {
 			p.accessible(kind + " " + name)
 			p.picture("item-" + kind + "-" + name)
 			p.quiet()
+			p.close()
 		}
 	}
 }

@@ -54,9 +54,11 @@ type fixture struct {
 	url     string                       // of the service
 }
 
-// setup starts all of it, in mode dev unless change says otherwise.
-func setup(t testing.TB, change ...func(*fixture)) *fixture {
+// setup starts all of it, in mode dev unless change says otherwise, for a test that
+// from here on runs beside others: all that it uses but the browser is its own.
+func setup(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
+	t.Parallel()
 	server, address := firestoretest.Start(t, localfirestore.Options{})
 	db := firestoretest.Client(t, address)
 	catalog, err := contracts.DefaultCatalog()
@@ -244,7 +246,7 @@ func (f *fixture) item(id string) *dlq.Item {
 // eventually waits until ok.
 func (f *fixture) eventually(what string, ok func() bool) {
 	f.t.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

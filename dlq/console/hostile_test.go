@@ -25,11 +25,12 @@ var hostileTexts = map[string]string{
 // TestHostileRecords lets each text be every field of a dead letter, and opens every
 // screen on which it stands.
 func TestHostileRecords(t *testing.T) {
+	t.Parallel()
 	thorough.NotUnderRace(t)
-	f := setup(t)
 	short := func(text string) string { return text[:min(len(text), 1000)] }
 	for name, text := range hostileTexts {
 		t.Run(name, func(t *testing.T) {
+			f := setup(t)
 			aggregate := short(text)
 			i := f.die("accOutbox", "RoleChanged", aggregate, 1, func(i *dlq.Item) {
 				i.EventID, i.TraceID, i.EventType = short(text), short(text), short(text)
@@ -42,7 +43,7 @@ func TestHostileRecords(t *testing.T) {
 			_, err := f.queue.Decide(t.Context(), i.ID, dlq.Decide{Action: dlq.Note, Actor: dlq.Actor{Name: short(text), Role: dlq.Security}, Reason: text[:min(len(text), 500)]})
 			f.must(err)
 			q := url.QueryEscape
-			p := f.openFor(t, look{as: "dev-security", width: 390, height: 844}, "/")
+			p := f.open(look{as: "dev-security", width: 390, height: 844}, "/")
 			defer p.close()
 			for _, path := range []string{
 				"/", "/dlq", "/dlq?eventType=" + q(short(text)), "/dlq?aggregateId=" + q(aggregate), "/groups", itemPath(i), "/freezes", "/freezes/" + url.PathEscape(aggregate),

@@ -28,6 +28,7 @@ func inMode(t *testing.T, mode auth.Mode) func(*fixture) {
 }
 
 func TestWhoIsNotKnownIsToldHowToComeIn(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		mode      auth.Mode
 		status    int

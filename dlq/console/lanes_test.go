@@ -212,6 +212,7 @@ func TestLanesLook(t *testing.T) {
 			p.sideways()
 			p.accessible(name)
 			p.quiet()
+			p.close()
 		}
 	}
 	p := f.open(look{as: "dev-viewer", width: 1280, height: 900}, "/lanes")

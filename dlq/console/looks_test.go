@@ -58,6 +58,7 @@ func TestListLooksWellEverywhere(t *testing.T) {
 		p.accessible("help on keys")
 		p.picture("list-keys-" + name)
 		p.quiet()
+		p.close()
 	}
 }
 
@@ -69,6 +70,7 @@ func TestEmptyListLooksWell(t *testing.T) {
 		p.accessible("empty list")
 		p.picture(fmt.Sprintf("list-empty-%d-%t", l.width, l.dark))
 		p.quiet()
+		p.close()
 	}
 }
 

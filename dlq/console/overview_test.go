@@ -107,6 +107,7 @@ func TestOverviewOfWhatIsWell(t *testing.T) {
 
 // TestOverviewTellsEachTrouble: each is told in words, with what to do.
 func TestOverviewTellsEachTrouble(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		spoil func(f *fixture)
@@ -259,6 +260,7 @@ func TestOverviewLooksWell(t *testing.T) {
 		p.sideways()
 		p.accessible(name)
 		p.quiet()
+		p.close()
 	}
 }
 
@@ -275,6 +277,7 @@ func TestOverviewLooks(t *testing.T) {
 			p.sideways()
 			p.accessible(name)
 			p.quiet()
+			p.close()
 		}
 	}
 	plain := f.open(look{as: "dev-operator", width: 390, height: 1000, scriptless: true}, "/")

@@ -51,6 +51,7 @@ func TestScreens(t *testing.T) {
 	at := f.targets()
 	for _, l := range looks {
 		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
 			l.as = "dev-security"
 			p := f.openFor(t, l, "/")
 			defer p.close()
@@ -72,6 +73,7 @@ func TestEmptyScreens(t *testing.T) {
 	f := setup(t)
 	for _, l := range looks {
 		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
 			l.as = "dev-operator"
 			p := f.openFor(t, l, "/")
 			defer p.close()
@@ -92,22 +94,25 @@ func TestBarredActsSayWhy(t *testing.T) {
 	f := setup(t)
 	at := f.targets()
 	for _, who := range []string{"dev-viewer", "dev-operator", "dev-security"} {
-		p := f.open(look{as: who}, "/")
-		for name, path := range at.screens() {
-			p.goTo(path)
-			for _, dead := range eval[[]string](p, `[...document.querySelectorAll("main button:disabled, main button[aria-disabled=true]")].filter(b => {
-				const why = (b.getAttribute("aria-describedby") ?? "").split(" ").map(id => document.getElementById(id)?.textContent.trim() ?? "").join("");
-				return why.length < 10;
-			}).map(b => b.outerHTML)`) {
-				t.Errorf("%s as %s: nothing says why not: %s", name, who, dead)
-			}
-			if who == "dev-viewer" {
-				for _, live := range eval[[]string](p, `[...document.querySelectorAll("main form[method=post] button:not(:disabled)")].map(b => b.outerHTML)`) {
-					t.Errorf("%s: a viewer can press %s", name, live)
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			p := f.openFor(t, look{as: who}, "/")
+			defer p.close()
+			for name, path := range at.screens() {
+				p.goTo(path)
+				for _, dead := range eval[[]string](p, `[...document.querySelectorAll("main button:disabled, main button[aria-disabled=true]")].filter(b => {
+					const why = (b.getAttribute("aria-describedby") ?? "").split(" ").map(id => document.getElementById(id)?.textContent.trim() ?? "").join("");
+					return why.length < 10;
+				}).map(b => b.outerHTML)`) {
+					t.Errorf("%s: nothing says why not: %s", name, dead)
+				}
+				if who == "dev-viewer" {
+					for _, live := range eval[[]string](p, `[...document.querySelectorAll("main form[method=post] button:not(:disabled)")].map(b => b.outerHTML)`) {
+						t.Errorf("%s: a viewer can press %s", name, live)
+					}
 				}
 			}
-		}
-		p.close()
+		})
 	}
 }
 

@@ -155,6 +155,7 @@ func TestScriptsLeaveANoticeForAWhile(t *testing.T) {
 // What became of a form is said until all is well, through every look that fails
 // after it, and one that began before it and does not fail.
 func TestScriptsKeepSayingWhatBecameOfAForm(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		status int
 		want   string
@@ -203,6 +204,7 @@ func TestScriptsKeepSayingWhatBecameOfAForm(t *testing.T) {
 // A form that is barred while it is on its way stays until its answer, which then
 // changes the page in place.
 func TestScriptsKeepAFormUntilItsAnswer(t *testing.T) {
+	t.Parallel()
 	for name, meanwhile := range map[string]string{"barred": "true", "gone": "document.querySelector('#act-replay').remove(), true"} {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t)

@@ -172,6 +172,7 @@ func (f *fixture) reads(p *person, path string) int64 {
 }
 
 func TestNoScreenReadsMoreThanItShowsAndAPage(t *testing.T) {
+	t.Parallel()
 	f := alone(t)
 	f.fill(400)
 	p := f.person("dev-operator")

@@ -75,6 +75,7 @@ func TestSpoiledDeadLetterIsTextAlone(t *testing.T) {
 				p.picture("item-hostile-" + name)
 			}
 			p.quiet()
+			p.close()
 		}
 	}
 }

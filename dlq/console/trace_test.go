@@ -81,6 +81,7 @@ func TestTraceFollowsAndLooksAllRight(t *testing.T) {
 			p.accessible(kind + " " + name)
 			p.picture("trace-" + kind + "-" + name)
 			p.quiet()
+			p.close()
 		}
 	}
 }

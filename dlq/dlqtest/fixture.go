@@ -9,7 +9,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
 
@@ -41,10 +40,11 @@ type Fixture struct {
 	Patience time.Duration        // of Eventually
 }
 
-// Setup starts an embedded Firestore. Leaks are looked for when all is closed.
+// Setup starts an embedded Firestore for a test, which from here on runs beside
+// others: all that it uses is its own.
 func Setup(t *testing.T) *Fixture {
 	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) })
+	t.Parallel()
 	server, address := firestoretest.Start(t, localfirestore.Options{})
 	f := setupOn(t, address)
 	f.Server = server

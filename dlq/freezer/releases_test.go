@@ -97,6 +97,7 @@ func TestReleaseTurnsBackWhatIsHeld(t *testing.T) {
 }
 
 func TestReleaseGoesOnAfterACrash(t *testing.T) {
+	t.Parallel()
 	for name, match := range map[string]func(dlq.Write) bool{
 		"before anything":     func(w dlq.Write) bool { return w.Collection == "accOutbox" },
 		"after one outbox":    func(w dlq.Write) bool { return w.Collection == "wsOutbox" },

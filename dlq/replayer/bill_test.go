@@ -29,6 +29,7 @@ func (d *dueLooks) Query(ctx context.Context, q dlq.Query) ([]dlq.Doc, error) {
 // however many dead letters wait for their time. It comes when it is rung for
 // alone, so that no time is in the bill.
 func TestBillOfALookWhileNothingIsDue(t *testing.T) {
+	t.Parallel()
 	for _, waiting := range []int{0, 300} {
 		t.Run(fmt.Sprint(waiting, " wait for their time"), func(t *testing.T) {
 			f := setup(t)

@@ -153,6 +153,7 @@ func TestStuckLaneDoesNotHideOthers(t *testing.T) {
 }
 
 func TestYoungerWaitsForOlder(t *testing.T) {
+	t.Parallel()
 	t.Run("both due", func(t *testing.T) {
 		f := setup(t)
 		var all []*dlq.Item

@@ -150,12 +150,24 @@ func TestOlderThatDiesMeanwhileComesFirst(t *testing.T) {
 	f := setup(t)
 	f.Catalog.Replay.RatePerSecond = 0.3
 	f.Queue = f.NewQueue(f.Store)
+	f.Config.Concurrency = 1 // of a lane: until the first one ends, the younger one waits for that, however slow all is
+	died := make(chan struct{})
+	f.Lanes.Follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		select {
+		case <-died:
+		case <-ctx.Done():
+			return dlq.Round{}, ctx.Err()
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
 	first := f.Apart(1, -time.Minute)[0]
 	younger := f.Letter("orgOutbox", "MemberJoined", "org-1", 2)
 	f.Bury(first, younger)
 	f.Replayer()
-	f.Reaches(first.ID, contracts.DeadReplayed)
+	f.Eventually("the first one is under way", func() bool { return f.Lanes.Count(first.ID) == 1 })
 	f.Die("orgOutbox", "SkillRecognitionGranted", "org-1", 1) // waits for a person
+	close(died)
+	f.Reaches(first.ID, contracts.DeadReplayed)
 	f.Eventually("the younger one is put off", func() bool { return f.Item(younger.ID).NextReplayAt.After(younger.NextReplayAt) })
 	if n := f.Lanes.Count(younger.ID); n != 0 {
 		t.Errorf("%d replays of the younger one, want none", n)

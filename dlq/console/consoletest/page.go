@@ -16,8 +16,12 @@ import (
 // Cookie says as whom of mode dev a browser comes.
 const Cookie = "outbox-relay-as"
 
-// Page is one open page. What it cannot do, or does not show within a minute, ends
-// the test.
+// patience is for one step, beside other tests: what is not there by then will not
+// come.
+const patience = 2 * time.Minute
+
+// Page is one open page. What it cannot do, or does not show within two minutes,
+// ends the test.
 type Page struct {
 	T   testing.TB // the test that it is for
 	ctx context.Context
@@ -35,9 +39,9 @@ func (p *Page) As(identity, service string) {
 	})
 }
 
-// bounded is for one step: what is not there by then will not come.
+// bounded is for one step.
 func (p *Page) bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(p.ctx, time.Minute)
+	return context.WithTimeout(p.ctx, patience)
 }
 
 // Call sends a command of the browser's protocol.
@@ -76,15 +80,15 @@ func Eval[T any](p *Page, expression string) T {
 	return Value(p, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// Until waits until an expression is true.
+// Until waits until an expression is true. Where looks take long they are rare, so
+// that they leave the time to the pages.
 func (p *Page) Until(what, expression string) {
 	p.T.Helper()
 	ctx, cancel := p.bounded()
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	var last error // a page on its way to another answers nothing
 	for {
+		began := time.Now()
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
 		switch {
 		case err == nil && ok:
@@ -99,7 +103,7 @@ func (p *Page) Until(what, expression string) {
 		last = err
 		select {
 		case <-ctx.Done():
-		case <-tick.C:
+		case <-time.After(min(max(10*time.Millisecond, 3*time.Since(began)), time.Second)):
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	sdk "cloud.google.com/go/firestore"
 	"github.com/google/uuid"
 
+	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/google"
 )
@@ -43,8 +44,7 @@ func OnGoogle(t testing.TB) string {
 // Client returns a client, until the test's end, of a project that nobody else has.
 func Client(t testing.TB, address string) *sdk.Client {
 	t.Helper()
-	t.Setenv(google.FirestoreClientVar, address)
-	client, err := sdk.NewClient(context.Background(), "p-"+uuid.NewString()[:8])
+	client, err := sdk.NewClient(context.Background(), "p-"+uuid.NewString()[:8], local.FirestoreOptions(address)...)
 	if err != nil {
 		t.Fatal(err)
 	}
