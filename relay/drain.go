@@ -94,8 +94,8 @@ func (r *reader) drainPage(ctx context.Context, after Position, limit int) (docs
 			return nil, Position{}, err
 		}
 		docs = append(docs, page...)
-		if len(page) < scan.Limit {
-			return docs, feed.EndOfTime, nil
+		if len(page) < scan.Limit || !scan.After.Before(page[len(page)-1].position()) {
+			return docs, feed.EndOfTime, nil // or what has no time for its createdAt, at no place to read on from
 		}
 		scan.After = page[len(page)-1].position()
 		if complete, _ := cutLastGroup(docs); len(complete) > 0 {

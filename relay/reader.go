@@ -117,7 +117,8 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 	}
 	old := slices.DeleteFunc(slices.Clone(page), fresh)
 	docs := append(carry, old...)
-	if full && len(old) == len(page) {
+	// What has no time for its createdAt comes last, at no place to read on from.
+	if full && len(old) == len(page) && after.Before(page[len(page)-1].position()) {
 		next = page[len(page)-1].position()
 		docs, rest = cutLastGroup(docs)
 	}
