@@ -81,6 +81,29 @@ func TestAPagesEdgeCutsNoCommit(t *testing.T) {
 	}
 }
 
+// Records whose createdAt is no time come behind all others, and no query reads on from
+// one of them: a full page of such ends the pages, or they would begin again for ever.
+func TestWhatHasNoTimeEndsThePages(t *testing.T) {
+	timeless := func(version int64) Doc {
+		d := docOf(version, 10*time.Second)
+		d.CreatedAt = time.Time{}
+		return d
+	}
+	before := docOf(1, 10*time.Second)
+	r := testReader(t, timeless(2), timeless(3), timeless(4))
+	b, carry, next, err := r.readPage(t.Context(), before.position(), []Doc{before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{1, 2, 3, 4}, versionsOf(b.entries)); diff != "" || len(carry) > 0 || !next.Zero() {
+		t.Errorf("%d are carried over, and pages go on after %v; taken (-want +got):\n%s", len(carry), next, diff)
+	}
+	docs, end, err := r.drainPage(t.Context(), before.position(), 3)
+	if err != nil || len(docs) != 3 || end != feed.EndOfTime {
+		t.Errorf("a drain reads %d and goes on after %v (%v), want three, and the end", len(docs), end, err)
+	}
+}
+
 // A listener tells of fresh records, which are taken: but the cursor, where the
 // next listener may start, stays before them.
 func TestTheCursorStaysBeforeWhatIsFresh(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 	"outboxrelay/dlq"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
-	"outboxrelay/relay/feed"
 )
 
 // Config is what a relay is made of.
@@ -251,23 +250,6 @@ func (r *Relay) breakerChanged(target string, open bool) {
 	}
 	if r.queue != nil {
 		r.queue.Ring(dlq.BellReplays)
-	}
-}
-
-// short reports whether the memory of a task's outbox and lane is short.
-func short(t *lanes.Task) bool {
-	e, ok := t.Work.(*entry)
-	return ok && e.Home != nil && ask(e.Home.Owner.(*intake), (*feed.Feed).Short)
-}
-
-// shed leaves records of an aggregate behind that would wait in memory for its head
-// while others have no room.
-func shed(tasks []*lanes.Task) {
-	for _, t := range tasks {
-		e := t.Work.(*entry) // only records are offered
-		if e.outbox.guard.do(partShed, func() error { e.outbox.refused(e); return nil }) != nil {
-			e.outbox.notTaken(e)
-		}
 	}
 }
 

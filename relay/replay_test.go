@@ -349,6 +349,15 @@ func TestReplayPassesAFreeze(t *testing.T) {
 // beside a record that the next one delivered.
 func TestReplayLeavesOutWhoHasTheRecordByItsDocument(t *testing.T) {
 	t.Parallel()
+	replayLeavesOut(t, newCloud)
+}
+
+func TestReplayLeavesOutWhoHasTheRecordByItsDocumentOnGoogle(t *testing.T) {
+	onGoogle(t) // or skips
+	replayLeavesOut(t, onGoogle)
+}
+
+func replayLeavesOut(t *testing.T, start func(*testing.T) *cloud) {
 	tests := map[string]struct {
 		pending []string
 		key     string // of the document that stands there now
@@ -361,7 +370,7 @@ func TestReplayLeavesOutWhoHasTheRecordByItsDocument(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := setup(t, newCloud(t))
+			f := setup(t, start(t))
 			f.withQueue(nil)
 			record, bury := f.deadSchedule(1)
 			r := f.run()

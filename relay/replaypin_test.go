@@ -7,8 +7,14 @@ import (
 
 // An outbox is given to another instance once it is written what became of the
 // replays that are under way: the next owner would replay them again.
-func TestAnOutboxStaysUntilItsReplaysAreWritten(t *testing.T) {
-	f := setup(t, newCloud(t))
+func TestAnOutboxStaysUntilItsReplaysAreWritten(t *testing.T) { staysPinned(t, newCloud(t)) }
+
+func TestAnOutboxStaysUntilItsReplaysAreWrittenOnGoogle(t *testing.T) {
+	staysPinned(t, onGoogle(t))
+}
+
+func staysPinned(t *testing.T, c *cloud) {
+	f := setup(t, c)
 	f.withQueue(nil)
 	f.tuning.StopBudget = time.Hour
 	_, bury := f.deadSchedule(1)

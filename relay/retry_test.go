@@ -193,8 +193,14 @@ func TestPermanentFailureDeadLettersAtOnce(t *testing.T) {
 }
 
 // What an aggregate took into memory before its head failed leaves again.
-func TestFailingAggregateThatFilledTheMemoryMakesRoom(t *testing.T) {
-	f := setup(t, newCloud(t))
+func TestFailingAggregateThatFilledTheMemoryMakesRoom(t *testing.T) { makesRoom(t, newCloud(t)) }
+
+func TestFailingAggregateThatFilledTheMemoryMakesRoomOnGoogle(t *testing.T) {
+	makesRoom(t, onGoogle(t))
+}
+
+func makesRoom(t *testing.T, c *cloud) {
+	f := setup(t, c)
 	f.shrink(20, 30)
 	f.tuning.Behind = 8
 	f.retries(3, 10_000*time.Hour) // the wait is drawn from it: for each more than a test takes

@@ -35,9 +35,9 @@
 //   - order: the first arrivals at a target of the records of one outbox, lane and
 //     aggregate, among those that were not dead-lettered.
 //   - repeat: a target gets a record again only where the first answer was no
-//     acknowledgement, who delivered it first was killed since, or one of its commits, or
-//     of the reads that they wait for, was not answered well since, or within two seconds; never by a process that
-//     started after the store knew.
+//     acknowledgement, who delivered it first was killed since, or one of its
+//     commits, or of the reads that they wait for, was not answered well since, or
+//     within two seconds; never by a process that started after the store knew.
 //   - attempts: no more are counted than failed, and who is dead-lettered failed often
 //     enough by itself, or before its target could be seen to be out.
 //   - freeze: who froze an aggregate began to deliver nothing of it since the failure
