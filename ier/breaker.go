@@ -49,11 +49,13 @@ type breaker struct {
 	reason      string // code of the last outage
 	consecutive int    // outages in a row, of the breaker's current state
 	suspects    suspects
+	probes      probes    // of the outage that is
 	outFrom     time.Time // when calls began to fail, of the outage that is or of the last
 	outTo       time.Time // when it was over; zero while it is not
 	probeAt     time.Time
 	state       gobreaker.State
 	probing     bool // the half-open state's one call is under way
+	lone        bool // what closed it last was a record that failed for itself
 }
 
 func newBreaker(target string, cfg Config, m *metrics, c *changes) *breaker {
@@ -116,7 +118,8 @@ func (b *breaker) endProbe() {
 //
 // A failure that counts for the record is none of the target as long as it is not
 // the rule; but a probe has to succeed, or the first record that fails for itself
-// would end an outage.
+// would end an outage. Only where nobody else's record is there to probe, it ends
+// with those that fail.
 func (b *breaker) count(failure error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,10 +129,16 @@ func (b *breaker) count(failure error) bool {
 		b.suspects.answered(b.now())
 		return true
 	}
+	if b.state != gobreaker.StateClosed && !s.outage && b.probes.failed(s.aggregate) {
+		b.consecutive, b.suspects = 0, suspects{}
+		b.lone = true
+		return true
+	}
 	rule := b.suspects.failed(s.at, s.aggregate, b.cfg)
 	switch {
 	case s.outage:
 		b.consecutive++
+		b.probes = probes{}
 	case b.state != gobreaker.StateClosed:
 	case rule:
 		b.consecutive = max(b.consecutive+1, b.cfg.Consecutive)
@@ -165,6 +174,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	case from == gobreaker.StateClosed:
 		b.since = b.now()
 		b.outFrom, b.outTo = b.suspects.since, time.Time{}
+		b.probes, b.lone = probes{}, false
 		b.metrics.breakerTrips.WithLabelValues(b.target).Inc()
 		b.log.Warn("breaker opened: target is out",
 			zap.String("code", b.reason), zap.Int("consecutiveFailures", b.consecutive))
@@ -173,7 +183,11 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 		out := b.now().Sub(b.since)
 		b.since, b.reason = b.now(), ""
 		b.outTo = b.since
-		b.log.Info("breaker closed: target answers again", zap.Duration("out", out))
+		if b.lone {
+			b.log.Warn("breaker closed: the last records that probed the target fail for themselves", zap.Duration("out", out))
+		} else {
+			b.log.Info("breaker closed: target answers again", zap.Duration("out", out))
+		}
 		b.changes.add(b.target, false)
 	}
 }

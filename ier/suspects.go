@@ -85,3 +85,21 @@ func once(list []string, aggregate string) []string {
 	}
 	return append(list, aggregate)
 }
+
+// probes tells whether what fails at an open breaker fails for itself: where the
+// same one or two aggregates do in a row, nobody else's record is there to tell, and
+// the target is judged by them as it is while its breaker is closed.
+type probes struct {
+	calls      int
+	aggregates []string
+}
+
+// failed notes a probe that counts for its record, and reports whether it is one
+// too many of so few aggregates: the third of one, the fifth of two.
+func (p *probes) failed(aggregate string) bool {
+	p.calls++
+	if p.aggregates = once(p.aggregates, aggregate); len(p.aggregates) == spread {
+		*p = probes{}
+	}
+	return p.calls > 2*len(p.aggregates)
+}

@@ -78,6 +78,64 @@ func TestAProbeHasToSucceed(t *testing.T) {
 	})
 }
 
+// Where the same one or two aggregates alone are left to probe, and fail for
+// themselves, they end the outage: nothing else would, and they count from then on.
+func TestLoneProbesEndAnOutage(t *testing.T) {
+	tests := []struct {
+		name   string
+		errs   []error
+		probes []int // the aggregate of each
+		closes int   // the probe that closes the breaker, from 1; 0: none
+	}{
+		{name: "one aggregate", errs: []error{errAttributable}, probes: []int{1, 1, 1}, closes: 3},
+		{name: "two aggregates", errs: []error{errAttributable}, probes: []int{1, 2, 1, 2, 1}, closes: 5},
+		{name: "one of two goes", errs: []error{errAttributable}, probes: []int{1, 2, 2, 2, 2}, closes: 5},
+		{name: "three aggregates", errs: []error{errAttributable}, probes: []int{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3}},
+		{name: "two of three go", errs: []error{errAttributable}, probes: []int{1, 2, 3, 3, 3, 3}, closes: 6},
+		{name: "an outage between", errs: []error{errAttributable, errAttributable, errOut}, probes: []int{1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		{name: "an outage", errs: []error{errOut}, probes: []int{1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				target := &switched{err: errAttributable}
+				r := setup(t, Config{Targets: map[string]Target{"A": target}})
+				for i := range 5 {
+					deliverOf(t, r, i)
+				}
+				for i, aggregate := range test.probes {
+					time.Sleep(time.Until(r.NextProbe("A")))
+					target.err = test.errs[i%len(test.errs)]
+					deliverOf(t, r, aggregate)
+					if got, want := r.Open("A"), i+1 != test.closes; got != want {
+						t.Fatalf("after probe %d open is %v, want %v", i+1, got, want)
+					}
+				}
+				if test.closes == 0 {
+					return
+				}
+				last := test.probes[len(test.probes)-1]
+				for range 20 { // which are no outage, as before one
+					if deliverOf(t, r, last); r.Open("A") {
+						t.Fatal("the breaker opened again for one aggregate")
+					}
+				}
+				time.Sleep(time.Minute) // beyond what is remembered
+				target.err = nil
+				deliverOf(t, r, last)
+				began := time.Now()
+				target.err = errAttributable
+				for i := range 5 {
+					deliverOf(t, r, i)
+				}
+				if from, to := r.Outage("A"); !r.Open("A") || !from.Equal(began) || !to.IsZero() {
+					t.Errorf("open is %v, out from %v to %v; want a new outage from %v", r.Open("A"), from, to, began)
+				}
+			})
+		})
+	}
+}
+
 // What failed before the breaker opened belongs to the outage.
 func TestAnOutageBeginsWithItsFirstFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
