@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -41,7 +42,7 @@ const (
 func (o *outbox) sweepLoop(ctx context.Context) error {
 	s := &sweeper{outbox: o, oldest: make(map[*intake]Position), searches: make(map[searched]string)}
 	for sleep(ctx, o.tuning.SweepInterval) {
-		if err := o.guard.do(partSweep, func() error { return s.sweep(ctx) }); err != nil && ctx.Err() == nil {
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			o.metrics.sweepErrors.WithLabelValues(o.spec.Name).Inc()
 			o.log.Warn("sweep outbox", zap.Error(err))
 		}
@@ -64,31 +65,25 @@ func sweepFinds() []string {
 	return []string{foundMissed, foundUnplaced, foundStatus, foundHeld, foundRetrying, foundShard}
 }
 
+// sweep looks in every way that there is. One that fails, as for an index that is
+// missing, keeps none of the others from it.
 func (s *sweeper) sweep(ctx context.Context) error {
+	var ways []func(context.Context) error
 	for _, in := range s.outbox.intakes {
-		if err := s.missed(ctx, in); err != nil {
-			return err
+		ways = append(ways, func(ctx context.Context) error { return s.missed(ctx, in) })
+	}
+	ways = append(ways, s.unplaced, s.retrying, s.orphans)
+	if s.outbox.share.First() { // what these find is of no shard
+		ways = append(ways, s.oddStatuses, s.oddShards, s.statusless)
+	}
+	var errs []error
+	for _, look := range ways {
+		if ctx.Err() != nil {
+			break
 		}
+		errs = append(errs, s.outbox.guard.do(partSweep, func() error { return look(ctx) }))
 	}
-	if err := s.unplaced(ctx); err != nil {
-		return err
-	}
-	if err := s.retrying(ctx); err != nil {
-		return err
-	}
-	if err := s.orphans(ctx); err != nil {
-		return err
-	}
-	if !s.outbox.share.First() {
-		return nil // what follows is of no shard
-	}
-	if err := s.oddStatuses(ctx); err != nil {
-		return err
-	}
-	if err := s.oddShards(ctx); err != nil {
-		return err
-	}
-	return s.statusless(ctx)
+	return errors.Join(errs...)
 }
 
 func (s *sweeper) oddStatuses(ctx context.Context) error {

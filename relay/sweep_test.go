@@ -2,10 +2,13 @@ package relay_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/firestore"
 
 	"outboxrelay/contracts"
 	"outboxrelay/relay"
@@ -53,6 +56,36 @@ func sweepFinds(t *testing.T, alone bool) {
 	// Of the others some may grow that old before a busy machine's reader takes them.
 	if hidden.Load() == 0 || n < 1 || n > 1 && alone {
 		t.Errorf("hidden %d times and found %v times, want it found once", hidden.Load(), n)
+	}
+}
+
+// A way of the sweep that fails each time, as its index is missing, keeps none of
+// those after it from finding what they are for.
+func TestAWayOfTheSweepThatFailsStopsNoOther(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.tuning.SweepInterval, f.tuning.SweepAge = 100*time.Millisecond, 600*time.Millisecond
+	f.wrapStore = func(store relay.Store) relay.Store {
+		return &storeFunc{Store: store, page: func(ctx context.Context, s relay.Scan) ([]relay.Doc, error) {
+			if s.Kind == relay.ScanOddStatus {
+				return nil, errors.New("the index is missing")
+			}
+			return store.Page(ctx, s)
+		}}
+	}
+	r := f.run()
+	r.alive()
+	record := f.record("wsOutbox", "TaskCompleted", "agg", 1)
+	fields := record.ProducerFields()
+	fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
+	delete(fields, contracts.FieldStatus)
+	if _, err := f.db.Doc(record.Path()).Create(t.Context(), fields); err != nil {
+		t.Fatal(err)
+	}
+	f.eventually("the record without a status is dead", func() bool {
+		return f.fields(record.Path())[contracts.FieldStatus] == string(contracts.Dead)
+	})
+	if n := r.metric("relay_sweep_errors_total", "outbox", "wsOutbox"); n < 1 {
+		t.Errorf("%v sweeps failed, want some", n)
 	}
 }
 
