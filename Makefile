@@ -47,24 +47,24 @@ image: ## make the container image as an OCI archive in dist, with its SBOM; IMA
 	go run ./deploy/cloudrun/cmd/build-image $(IMAGE_ARGS)
 
 .PHONY: test
-test: ## run the tests; nothing needs to be installed
+test: ## run the tests that need nothing installed, and little time
 	go test -shuffle=on -timeout 75m $(TEST_ARGS) $(PKGS)
 
 .PHONY: test-race
-test-race: ## run the tests under the race detector
-	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m $(TEST_ARGS) $(PKGS)
+test-race: ## run the tests under the race detector; those in a browser, too, where a Chromium is installed
+	OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m $(TEST_ARGS) $(PKGS)
 
-# The tests that the race detector makes too slow for CI: see deploy/local/thorough.
+# The tests that take long: see deploy/local/thorough.
 # CI fails if one of them has no match here, and runs nowhere.
 SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|ServiceIsReproducible
 
 .PHONY: test-thorough
-test-thorough: ## run the tests that are left out under the race detector
+test-thorough: ## run the tests that take long
 	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./dlq/console ./cmd/outbox-relay ./relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./deploy/cloudrun/image
 
 .PHONY: test-console
 test-console: axe ## run the console's tests, with axe-core; needs Chromium and Node
-	OUTBOX_RELAY_AXE=$(CURDIR)/$(AXE)/node_modules/axe-core/axe.min.js go test -shuffle=on -count=1 -timeout 15m $(TEST_ARGS) ./dlq/console
+	OUTBOX_RELAY_AXE=$(CURDIR)/$(AXE)/node_modules/axe-core/axe.min.js OUTBOX_RELAY_BROWSER=1 go test -shuffle=on -count=1 -timeout 15m $(TEST_ARGS) ./dlq/console
 	OUTBOX_RELAY_AXE=$(CURDIR)/$(AXE)/node_modules/axe-core/axe.min.js go test -count=1 -timeout 5m -run Console $(TEST_ARGS) ./cmd/outbox-relay
 
 .PHONY: screenshots

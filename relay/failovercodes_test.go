@@ -68,7 +68,7 @@ func TestFirestoreAnswersEveryCode(t *testing.T) {
 // What may become of the bytes on the way to Firestore: afterwards all is
 // delivered in order, and no attempt was counted.
 func TestFirestoreOverABadWay(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	t.Parallel()
 	for _, test := range []struct {
 		name   string

@@ -15,7 +15,7 @@ import (
 // is counted, and nothing is delivered twice but what was in flight when its
 // outbox had to change hands.
 func TestFirestoreOutOfReach(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	t.Parallel()
 	for _, test := range []struct {
 		name      string

@@ -20,7 +20,7 @@ import (
 // Whatever stands in an outbox ends delivered or in the dead-letter queue with
 // its faults named, and nothing else waits for it.
 func TestHostileRecords(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	hostileRecords(t, newCloud(t))
 }
 
@@ -86,7 +86,7 @@ func firestoreRefuses(t *testing.T, c *cloud) {
 // empty map, which counts nothing. Google's emulator counts maps as well, and so
 // takes no such record.
 func TestAMessageOverPubSubsSize(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t, newCloud(t))
 	f.withQueue(nil)
 	r := f.run()

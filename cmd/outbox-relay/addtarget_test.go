@@ -32,7 +32,7 @@ func mailed(t *testing.T) (before, after string, plain, with *contracts.Catalog)
 // stays as it is, what is in backoff and what comes goes to the new target too,
 // and a dead letter goes to the targets that it lacked when it died.
 func TestE2EOperationsAddTarget(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	before, after, plain, with := mailed(t)
 	o := openOperation(t, plain)
@@ -84,7 +84,7 @@ func TestE2EOperationsAddTarget(t *testing.T) {
 // A target whose topic is missing is an outage: records wait for it, and go to
 // the others meanwhile; no attempt is counted, and they flow when it is there.
 func TestE2EOperationsAddTargetBeforeItsTopic(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	_, after, plain, with := mailed(t)
 	o := openOperation(t, plain)

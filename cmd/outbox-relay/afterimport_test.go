@@ -188,7 +188,7 @@ func (b *brokenOff) settled(as string) result {
 // After an import, what was waiting in the export is settled as delivered: none
 // of it comes again, and what is appended from then on does.
 func TestE2EOperationsRestoreAsDelivered(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	b := breakOff(t)
 	before := b.tally()
@@ -214,7 +214,7 @@ func TestE2EOperationsRestoreAsDelivered(t *testing.T) {
 // Settled for review, each is a dead letter: nothing comes again by itself, and a
 // person's replay brings it.
 func TestE2EOperationsRestoreForReview(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	b := breakOff(t)
 	before := b.tally()
@@ -238,7 +238,7 @@ func TestE2EOperationsRestoreForReview(t *testing.T) {
 // Without it, what waited in the export comes again: this is what the command is
 // for.
 func TestE2EOperationsRestoreWithoutSettling(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	b := breakOff(t)
 	before := b.tally()

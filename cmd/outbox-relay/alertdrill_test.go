@@ -92,7 +92,7 @@ func drill(t *testing.T, catalog *contracts.Catalog, before, after scraped, chec
 // them, by what its own /metrics tells: a topic that is gone, a SECURITY_BLOCK dead
 // letter with its freeze, and a lane that somebody paused. Before them nothing fires.
 func TestE2EAlertsFire(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	at, env := anyCloud(t)
 	c := openClinicAt(t, at, env)

@@ -16,7 +16,7 @@ import (
 // A consumer's lane is paused for its maintenance: its records wait in Firestore,
 // other lanes flow, and what waited comes in order when it is resumed.
 func TestE2EOperationsPauseForAConsumer(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	_, catalog := variant(t)
 	o := openOperation(t, catalog)
@@ -40,7 +40,7 @@ func TestE2EOperationsPauseForAConsumer(t *testing.T) {
 // the backlog goes to nothing, and SIGTERM leaves nothing behind. What is
 // appended meanwhile waits for the next instance.
 func TestE2EOperationsDrain(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	_, catalog := variant(t)
 	o := openOperation(t, catalog)

@@ -177,7 +177,7 @@ type change struct {
 // passages replaced.
 func openChange(t *testing.T, passages ...string) *change {
 	t.Helper()
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	file, after := variant(t, passages...)
 	_, before := variant(t)

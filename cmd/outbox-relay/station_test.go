@@ -168,7 +168,7 @@ func (c *clinic) freezeElsewhere(at, other *station) {
 // The leader is killed in the middle of a bulk replay. The other goes on with
 // it, and replays nothing that had been replayed.
 func TestE2EBulkReplayChangesHands(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	c := openClinic(t)
 	first, second := c.pair(5 * time.Second)
 	const size = 120

@@ -214,7 +214,7 @@ func TestE2EConcurrentReplays(t *testing.T) {
 // pinned dead letter ends replayed, each target gets each at least once, and
 // nothing outside of the selection is touched.
 func TestE2EBulkReplaySurvivesKills(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	c := openClinic(t)
 	c.env[envLeaseTerm] = killTerm
 	service := c.serve()

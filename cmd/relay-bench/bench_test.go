@@ -58,7 +58,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 func TestEveryFigureIsMeasuredForBothSides(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	b := setupBench(t)
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)

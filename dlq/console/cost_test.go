@@ -56,7 +56,7 @@ func (m *metered) Count(ctx context.Context, q dlq.Query) (int64, error) {
 // TestOverviewCostsABoundedNumberOfReads: none while nobody looks, and about as
 // many for one viewer as for ten.
 func TestOverviewCostsABoundedNumberOfReads(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	f.die("accOutbox", "RoleChanged", "a", 1)
 	f.die("accOutbox", "WalletDeducted", "b", 1)

@@ -238,7 +238,7 @@ func TestUncoveredStaysInItsTab(t *testing.T) {
 }
 
 func TestItemLooksAllRight(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	f.die("accOutbox", "WalletDeducted", "look-1", 3)
 	items := map[string]*dlq.Item{

@@ -145,7 +145,7 @@ func TestReleaseIsSeenToItsEnd(t *testing.T) {
 }
 
 func TestScreensOfFreezes(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	f.everyLook("freezes-empty", "dev-viewer", "/freezes")
 	f.everyLook("freeze-gone", "dev-viewer", "/freezes/acc-1")

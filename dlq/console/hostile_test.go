@@ -26,7 +26,7 @@ var hostileTexts = map[string]string{
 // screen on which it stands.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	short := func(text string) string { return text[:min(len(text), 1000)] }
 	for name, text := range hostileTexts {
 		t.Run(name, func(t *testing.T) {

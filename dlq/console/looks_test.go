@@ -21,7 +21,7 @@ var listLooks = []look{
 }
 
 func TestListLooksWellEverywhere(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	f.many(8)
 	f.die("accOutbox", "RoleChanged", "acc-7", 1)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	chromium.Close()
 	if n := chromium.Skipped(); n > 0 {
-		fmt.Fprintf(os.Stderr, "%d tests were skipped: they need a Chromium\n", n)
+		fmt.Fprintf(os.Stderr, "%d tests were skipped: they need a Chromium, see make test-console\n", n)
 	} else if os.Getenv("OUTBOX_RELAY_AXE") == "" {
 		fmt.Fprintln(os.Stderr, "accessibility was not looked at: make test-console does, with axe-core")
 	}

@@ -167,7 +167,7 @@ func (f *fixture) unended() []*dlq.Item {
 }
 
 func TestScreensOfBulkReplays(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	f.everyLook("bulks-empty", "dev-operator", "/replays")
 	f.everyLook("bulks-barred", "dev-viewer", "/replays")

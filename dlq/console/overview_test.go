@@ -265,7 +265,7 @@ func TestOverviewLooksWell(t *testing.T) {
 }
 
 func TestOverviewLooks(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	f.spoil()
 	for _, width := range []int64{390, 800, 1920} {

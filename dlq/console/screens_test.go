@@ -46,7 +46,7 @@ func (l look) String() string {
 // Each screen, in each window and theme: axe-core finds nothing, nothing is read
 // by scrolling sideways, and the browser has nothing to say.
 func TestScreens(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	at := f.targets()
 	for _, l := range looks {
@@ -69,7 +69,7 @@ func TestScreens(t *testing.T) {
 
 // The same with nothing in the queue.
 func TestEmptyScreens(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	for _, l := range looks {
 		t.Run(l.String(), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestEmptyScreens(t *testing.T) {
 
 // Nobody is left with a dead button and no word why.
 func TestBarredActsSayWhy(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	at := f.targets()
 	for _, who := range []string{"dev-viewer", "dev-operator", "dev-security"} {

@@ -44,7 +44,7 @@ func (f *fixture) spoiled(text string, n int) *dlq.Item {
 }
 
 func TestSpoiledDeadLetterIsTextAlone(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	f := setup(t)
 	n := 0
 	for name, text := range hostileRecords {

@@ -21,7 +21,7 @@ import (
 // TestDeadLettersCostWhatIsBilled: a dead letter of a tier each minute, which is
 // replayed where its tier says so.
 func TestDeadLettersCostWhatIsBilled(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	for _, tier := range contracts.Tiers() {
 		for _, instances := range []int{1, 2} {
 			name := fmt.Sprintf("%s, %d instances", tier, instances)

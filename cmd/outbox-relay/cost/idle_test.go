@@ -51,7 +51,7 @@ const settled = 2 * time.Minute
 
 // TestIdleCostsWhatIsBilled: ten minutes of relays with nothing to do.
 func TestIdleCostsWhatIsBilled(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	for _, c := range []struct {
 		instances int
 		shards    map[string]int

@@ -111,7 +111,7 @@ func (w *world) everyTarget(g target) {
 
 // TestBacklogCostsWhatIsBilled: records that were there before any relay.
 func TestBacklogCostsWhatIsBilled(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	catalog := someOutboxes(t, nil)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, catalog)

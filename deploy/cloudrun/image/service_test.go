@@ -107,7 +107,7 @@ func status(addr, path string) int {
 
 // TestServiceIsReproducible builds the service from another directory.
 func TestServiceIsReproducible(t *testing.T) {
-	thorough.NotUnderRace(t)
+	thorough.Long(t)
 	if testing.Short() {
 		t.Skip("it links the service twice")
 	}

@@ -1,9 +1,11 @@
-// Package thorough keeps tests that take long out of the two runs in which they
-// take longest, those under the race detector and on Google's emulators. They
-// run in every other, and in these too where Variable is set.
+// Package thorough keeps tests that take long out of the runs of everything, go
+// test ./... and the same under the race detector, and out of those on Google's
+// emulators. A run that names its tests, as make test-thorough does, has them all,
+// and so has every run where Variable is set.
 package thorough
 
 import (
+	"flag"
 	"os"
 	"strconv"
 	"testing"
@@ -14,13 +16,18 @@ import (
 // Variable has every test run, however long it takes.
 const Variable = "OUTBOX_RELAY_THOROUGH"
 
-// NotUnderRace skips a test under the race detector: what it shows has another
-// test that runs there. CI fails if no other run of it runs this one.
-func NotUnderRace(t testing.TB) {
+// Named reports whether this run names its tests, by -run.
+func Named() bool {
+	f := flag.Lookup("test.run")
+	return f != nil && f.Value.String() != ""
+}
+
+// Long skips a test in a run of everything. CI fails if no run of it runs this one.
+func Long(t testing.TB) {
 	t.Helper()
-	if underRace && os.Getenv(Variable) == "" {
+	if !Named() && os.Getenv(Variable) == "" {
 		t.Attr("needs", "time")
-		t.Skipf("it takes long under the race detector: %s is unset", Variable)
+		t.Skipf("it takes long: make test-thorough runs it, and %s=1", Variable)
 	}
 }
 

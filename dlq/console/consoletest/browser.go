@@ -3,6 +3,7 @@ package consoletest
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"sync"
 	"sync/atomic"
@@ -11,7 +12,12 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"outboxrelay/deploy/local/thorough"
 )
+
+// Variable has the browser's tests run in a run of everything, too.
+const Variable = "OUTBOX_RELAY_BROWSER"
 
 // startWithin bounds a Chromium's start, which takes long beside other tests.
 const startWithin = 2 * time.Minute
@@ -27,11 +33,15 @@ type Browser struct {
 	skipped atomic.Int64
 }
 
-// Need skips a test where no Chromium is installed. It marks the test as one that CI
-// gives a second try.
+// Need skips a test where no Chromium is installed, and in a run of everything that
+// does not ask for browsers. It marks the test as one that CI gives a second try.
 func (b *Browser) Need(t testing.TB) {
 	t.Helper()
 	t.Attr("needs", "browser")
+	if !thorough.Named() && os.Getenv(Variable) == "" {
+		b.skipped.Add(1)
+		t.Skipf("it needs a browser: make test-console runs it, and %s=1", Variable)
+	}
 	b.once.Do(b.start)
 	if b.err != nil {
 		t.Fatalf("start Chromium: %v", b.err)
@@ -42,7 +52,7 @@ func (b *Browser) Need(t testing.TB) {
 	}
 }
 
-// Skipped is how many tests were, for want of a Chromium.
+// Skipped is how many tests were.
 func (b *Browser) Skipped() int64 { return b.skipped.Load() }
 
 func (b *Browser) start() {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package thorough
-
-const underRace = false
