@@ -2,6 +2,7 @@ package ier
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,9 +50,8 @@ type breaker struct {
 	reason      string // code of the last outage
 	consecutive int    // outages in a row, of the breaker's current state
 	suspects    suspects
-	probes      probes    // of the outage that is
-	outFrom     time.Time // when calls began to fail, of the outage that is or of the last
-	outTo       time.Time // when it was over; zero while it is not
+	probes      probes // of the outage that is
+	outages     []span // the last ones, the one that is at the end
 	probeAt     time.Time
 	state       gobreaker.State
 	probing     bool // the half-open state's one call is under way
@@ -129,7 +129,7 @@ func (b *breaker) count(failure error) bool {
 		b.suspects.answered(b.now())
 		return true
 	}
-	if b.state != gobreaker.StateClosed && !s.outage && b.probes.failed(s.aggregate) {
+	if b.state != gobreaker.StateClosed && !s.outage && b.probes.failed(s.at, s.aggregate, b.cfg) {
 		b.consecutive, b.suspects = 0, suspects{}
 		b.lone = true
 		return true
@@ -173,7 +173,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	switch {
 	case from == gobreaker.StateClosed:
 		b.since = b.now()
-		b.outFrom, b.outTo = b.suspects.since, time.Time{}
+		b.outages = append(b.outages[max(0, len(b.outages)+1-keptOutages):], span{from: b.suspects.since})
 		b.probes, b.lone = probes{}, false
 		b.metrics.breakerTrips.WithLabelValues(b.target).Inc()
 		b.log.Warn("breaker opened: target is out",
@@ -182,7 +182,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	case to == gobreaker.StateClosed:
 		out := b.now().Sub(b.since)
 		b.since, b.reason = b.now(), ""
-		b.outTo = b.since
+		b.outages[len(b.outages)-1].to = b.since
 		if b.lone {
 			b.log.Warn("breaker closed: the last records that probed the target fail for themselves", zap.Duration("out", out))
 		} else {
@@ -196,12 +196,23 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 // breaker to half-open, never out of or into closed.
 func (b *breaker) open() bool { return b.gate.State() != gobreaker.StateClosed }
 
-// outage returns when the calls began to fail of the outage that is, or of the
-// last, and when it ended; see Router.Outage.
-func (b *breaker) outage() (from, to time.Time) {
+// span is one outage.
+type span struct {
+	from time.Time // when calls began to fail
+	to   time.Time // when it was over; zero while it is not
+}
+
+// keptOutages is how many outages are remembered: a record that fails three times
+// has met no more of them, unless the target does little else.
+const keptOutages = 8
+
+// wasOut reports whether t lies in an outage that is remembered; see Router.WasOut.
+func (b *breaker) wasOut(t time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.outFrom, b.outTo
+	return slices.ContainsFunc(b.outages, func(o span) bool {
+		return !o.from.IsZero() && !t.Before(o.from) && (o.to.IsZero() || !t.After(o.to))
+	})
 }
 
 func (b *breaker) nextProbe() time.Time {

@@ -120,15 +120,12 @@ func (r *Router) Open(target string) bool {
 	return b != nil && b.open()
 }
 
-// Outage is the time of target's outage, or of the last one it had: from its
-// first failed call, before its breaker opened, to when that closed; to is zero
-// while it has not. What failed then is not held against the records.
-func (r *Router) Outage(target string) (from, to time.Time) {
+// WasOut reports whether target was out at a time: from the first failed call of an
+// outage, before its breaker opened, to when that closed. What failed then is not
+// held against the records. The last outages are remembered.
+func (r *Router) WasOut(target string, at time.Time) bool {
 	b := r.breakers[target]
-	if b == nil {
-		return time.Time{}, time.Time{}
-	}
-	return b.outage()
+	return b != nil && b.wasOut(at)
 }
 
 // NextProbe is when target's breaker lets a probe through; that may be in the

@@ -86,20 +86,29 @@ func once(list []string, aggregate string) []string {
 	return append(list, aggregate)
 }
 
-// probes tells whether what fails at an open breaker fails for itself: where the
-// same one or two aggregates do in a row, nobody else's record is there to tell, and
-// the target is judged by them as it is while its breaker is closed.
+// probes tells whether what fails at an open breaker fails for itself: where for a
+// while nobody probes but the same one or two aggregates, nobody else's record waits,
+// and the target is judged by them as it is while its breaker is closed.
 type probes struct {
+	since      time.Time
 	calls      int
 	aggregates []string
 }
 
+// loneFor is for how many times BreakerConfig.OpenFor nobody else may have probed.
+// Whoever waits as well does so before: records behind a gate are brought a page at
+// a time when the first of them fail for themselves.
+const loneFor = 10
+
 // failed notes a probe that counts for its record, and reports whether it is one
-// too many of so few aggregates: the third of one, the fifth of two.
-func (p *probes) failed(aggregate string) bool {
-	p.calls++
+// too many of so few aggregates.
+func (p *probes) failed(at time.Time, aggregate string, cfg BreakerConfig) bool {
 	if p.aggregates = once(p.aggregates, aggregate); len(p.aggregates) == spread {
 		*p = probes{}
+		return false
 	}
-	return p.calls > 2*len(p.aggregates)
+	if p.calls++; p.calls == 1 {
+		p.since = at
+	}
+	return p.calls > 2*len(p.aggregates) && at.Sub(p.since) >= loneFor*cfg.OpenFor
 }

@@ -84,16 +84,18 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 	tests := []struct {
 		name   string
 		errs   []error
-		probes []int // the aggregate of each
+		first  []int // the aggregates of the first probes
+		then   []int // and of all others, in turn
 		closes int   // the probe that closes the breaker, from 1; 0: none
 	}{
-		{name: "one aggregate", errs: []error{errAttributable}, probes: []int{1, 1, 1}, closes: 3},
-		{name: "two aggregates", errs: []error{errAttributable}, probes: []int{1, 2, 1, 2, 1}, closes: 5},
-		{name: "one of two goes", errs: []error{errAttributable}, probes: []int{1, 2, 2, 2, 2}, closes: 5},
-		{name: "three aggregates", errs: []error{errAttributable}, probes: []int{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3}},
-		{name: "two of three go", errs: []error{errAttributable}, probes: []int{1, 2, 3, 3, 3, 3}, closes: 6},
-		{name: "an outage between", errs: []error{errAttributable, errAttributable, errOut}, probes: []int{1, 1, 1, 1, 1, 1, 1, 1, 1}},
-		{name: "an outage", errs: []error{errOut}, probes: []int{1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		{name: "one aggregate", errs: []error{errAttributable}, then: []int{1}, closes: 11},
+		{name: "two aggregates", errs: []error{errAttributable}, then: []int{1, 2}, closes: 11},
+		{name: "one of two goes", errs: []error{errAttributable}, first: []int{1}, then: []int{2}, closes: 11},
+		{name: "three aggregates", errs: []error{errAttributable}, then: []int{1, 2, 3}},
+		{name: "two of three go", errs: []error{errAttributable}, first: []int{1, 2}, then: []int{3}, closes: 14},
+		{name: "a third comes late", errs: []error{errAttributable}, first: []int{1, 2, 1, 2, 1, 2, 1, 2, 1, 3}, then: []int{1}, closes: 21},
+		{name: "an outage between", errs: []error{errAttributable, errAttributable, errOut}, then: []int{1}},
+		{name: "an outage", errs: []error{errOut}, then: []int{1}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,60 +105,72 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 				for i := range 5 {
 					deliverOf(t, r, i)
 				}
-				for i, aggregate := range test.probes {
+				const most = 40 // probes
+				for i := range most {
+					aggregate := test.then[i%len(test.then)]
+					if i < len(test.first) {
+						aggregate = test.first[i]
+					}
 					time.Sleep(time.Until(r.NextProbe("A")))
 					target.err = test.errs[i%len(test.errs)]
-					deliverOf(t, r, aggregate)
-					if got, want := r.Open("A"), i+1 != test.closes; got != want {
-						t.Fatalf("after probe %d open is %v, want %v", i+1, got, want)
+					if deliverOf(t, r, aggregate); !r.Open("A") {
+						if i+1 != test.closes {
+							t.Fatalf("probe %d closed the breaker, want it to be probe %d", i+1, test.closes)
+						}
+						break
 					}
+				}
+				if closed := !r.Open("A"); closed != (test.closes > 0) {
+					t.Fatalf("closed is %v after %d probes", closed, most)
 				}
 				if test.closes == 0 {
 					return
 				}
-				last := test.probes[len(test.probes)-1]
 				for range 20 { // which are no outage, as before one
-					if deliverOf(t, r, last); r.Open("A") {
+					if deliverOf(t, r, test.then[0]); r.Open("A") {
 						t.Fatal("the breaker opened again for one aggregate")
 					}
-				}
-				time.Sleep(time.Minute) // beyond what is remembered
-				target.err = nil
-				deliverOf(t, r, last)
-				began := time.Now()
-				target.err = errAttributable
-				for i := range 5 {
-					deliverOf(t, r, i)
-				}
-				if from, to := r.Outage("A"); !r.Open("A") || !from.Equal(began) || !to.IsZero() {
-					t.Errorf("open is %v, out from %v to %v; want a new outage from %v", r.Open("A"), from, to, began)
 				}
 			})
 		})
 	}
 }
 
-// What failed before the breaker opened belongs to the outage.
+// What failed before the breaker opened belongs to the outage. It still does when
+// there was another.
 func TestAnOutageBeginsWithItsFirstFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target := &switched{}
 		r := setup(t, Config{Targets: map[string]Target{"A": target}})
-		deliverOf(t, r, 0)
-		time.Sleep(time.Second)
-		began := time.Now()
-		target.err = errAttributable
-		for i := range 5 {
-			deliverOf(t, r, i)
-			time.Sleep(time.Second)
+		var times []time.Time // where the target's being out begins and ends
+		for range 3 {
+			target.err = nil
+			deliverOf(t, r, 0)
+			time.Sleep(time.Minute) // beyond what tells of an outage
+			times = append(times, time.Now())
+			target.err = errAttributable
+			for i := range 5 {
+				deliverOf(t, r, i)
+				time.Sleep(time.Second)
+			}
+			target.err = nil
+			time.Sleep(time.Until(r.NextProbe("A")))
+			deliverOf(t, r, 6)
+			times = append(times, time.Now())
 		}
-		if from, to := r.Outage("A"); !from.Equal(began) || !to.IsZero() {
-			t.Errorf("it is out from %v to %v, want from %v, and no end", from, to, began)
+		for i, at := range times {
+			begins := i%2 == 0
+			for _, check := range []struct {
+				at   time.Time
+				want bool
+			}{{at.Add(-1), !begins}, {at, true}, {at.Add(1), begins}} {
+				if got := r.WasOut("A", check.at); got != check.want {
+					t.Errorf("out at %v is %v, want %v; the outages are %v", check.at, got, check.want, times)
+				}
+			}
 		}
-		target.err = nil
-		time.Sleep(time.Until(r.NextProbe("A")))
-		deliverOf(t, r, 6)
-		if from, to := r.Outage("A"); !from.Equal(began) || !to.Equal(time.Now()) {
-			t.Errorf("it was out from %v to %v, want from %v to %v", from, to, began, time.Now())
+		if r.WasOut("B", times[0]) {
+			t.Error("a target that there is not was out")
 		}
 	})
 }
