@@ -154,6 +154,39 @@ func TestProbeUnderWayHoldsOthersBack(t *testing.T) {
 	})
 }
 
+// broken is a sampler that panics as long as it is.
+type broken bool
+
+func (b *broken) Sample(LagSample) {
+	if *b {
+		panic("a fault of the program")
+	}
+}
+
+// A probe that a fault of the program ends is over: the target is asked again.
+func TestProbeThatPanickedIsFollowedByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target, sampler := &switched{err: errOut}, new(broken)
+		r := setup(t, Config{Targets: map[string]Target{"A": target}, Sampler: sampler})
+		deliver(t, r, 5)
+		time.Sleep(time.Until(r.NextProbe("A")))
+		target.err, *sampler = nil, true
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the probe did not panic")
+				}
+			}()
+			deliver(t, r, 1)
+		}()
+		*sampler = false
+		time.Sleep(time.Hour)
+		if got := deliver(t, r, 1); len(got.Acked) != 1 || r.Open("A") {
+			t.Errorf("an hour after a probe panicked: outcome %+v, open is %v; want acknowledged and false", got, r.Open("A"))
+		}
+	})
+}
+
 func TestAnyAnswerOfTheTargetClosesTheBreaker(t *testing.T) {
 	for name, err := range map[string]error{"acknowledged": nil, "permanent": errPermanent, "own": errOwn} {
 		t.Run(name, func(t *testing.T) {

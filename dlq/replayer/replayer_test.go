@@ -315,6 +315,43 @@ func TestUnknownRoundIsTriedAgain(t *testing.T) {
 	}
 }
 
+// overtaken is a Store in which something else happens before a dead letter is read,
+// once.
+type overtaken struct {
+	dlq.Store
+	id    string
+	first func()
+	once  sync.Once
+}
+
+func (o *overtaken) Get(ctx context.Context, collection string, ids ...string) ([]dlq.Doc, error) {
+	if collection == contracts.CollectionDeadLetters && slices.Contains(ids, o.id) {
+		o.once.Do(o.first)
+	}
+	return o.Store.Get(ctx, collection, ids...)
+}
+
+// TestReplayThatFailedMeanwhileWaitsItsDelay: what was due when it was listed, and
+// failed elsewhere since, is not tried again before its next time.
+func TestReplayThatFailedMeanwhileWaitsItsDelay(t *testing.T) {
+	f := setup(t)
+	f.Catalog.Replay.Delays = slices.Repeat([]time.Duration{time.Hour}, 5)
+	i := f.Die("wsOutbox", "TaskDone", "ws-1", 1)
+	elsewhere := f.NewQueue(f.Store)
+	f.Queue = f.NewQueue(&overtaken{Store: f.Store, id: i.ID, first: func() {
+		if _, err := elsewhere.End(t.Context(), i, dlq.Result{Errors: dlqtest.Fails(i).Failed}); err != nil {
+			t.Error(err)
+		}
+	}})
+	f.Replayer()
+	f.Eventually("its turn came", func() bool {
+		return f.Lanes.Count(i.ID) > 0 || f.Counter("relay_dlq_replay_rounds_total", "dropped", "SAFE_AUTO") > 0
+	})
+	if n, got := f.Lanes.Count(i.ID), f.Item(i.ID); n != 0 || got.Replays != 1 {
+		t.Errorf("%d rounds here before its next time, %d replays noted; want 0, and the 1 that failed elsewhere", n, got.Replays)
+	}
+}
+
 func TestConfigSaysAllThatIsWrong(t *testing.T) {
 	c := replayer.Config{Config: sibling.Config{Poll: -1}, Concurrency: -1, PauseMin: -1}
 	err := c.Validate()

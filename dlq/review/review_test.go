@@ -2,11 +2,18 @@ package review_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
+	"outboxrelay/dlq/review"
+	"outboxrelay/dlq/sibling"
 )
 
 func TestReviewReplaysOnRequestAlone(t *testing.T) {
@@ -54,4 +61,40 @@ func TestReviewMeasuresTheQueue(t *testing.T) {
 	if got := f.Counter("relay_dlq_items", "scheduled", "SAFE_AUTO"); got != 0 {
 		t.Errorf("%v scheduled, want none", got)
 	}
+}
+
+// twoOfEach is a queue in which two dead letters wait in each state. It counts how
+// often it is asked.
+type twoOfEach struct{ asked int }
+
+func (q *twoOfEach) Waiting(context.Context, contracts.DeadState) (dlq.StateCount, error) {
+	q.asked++
+	return dlq.StateCount{Open: 2, Oldest: time.Now().Add(-time.Hour)}, nil
+}
+
+func (q *twoOfEach) Now() time.Time { return time.Now() }
+
+// TestLeaderAloneMeasuresTheQueue: one that leads no more shows nothing of the queue
+// as it was, which would keep an alert up, and reads nothing.
+func TestLeaderAloneMeasuresTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &dlqtest.Fixture{T: t, Registry: prometheus.NewRegistry()}
+		var leads atomic.Bool
+		queue := &twoOfEach{}
+		r, err := review.New(queue, review.Config{
+			Config: sibling.Config{Leads: leads.Load}, Metrics: review.NewMetrics(f.Registry), GaugeEvery: time.Minute,
+		})
+		stop := f.Start(r, err)
+		for _, lead := range []bool{false, true, false} {
+			queue.asked = 0
+			leads.Store(lead)
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			items, oldest := f.Counter("relay_dlq_items", "blocked", "SECURITY_BLOCK"), f.Counter("relay_dlq_oldest_seconds", "blocked", "SECURITY_BLOCK")
+			if tells := items > 0 || oldest > 0 || queue.asked > 0; tells != lead {
+				t.Errorf("leads is %t: %v dead letters, the oldest for %v s, the queue asked %d times; want it told by the leader alone", lead, items, oldest, queue.asked)
+			}
+		}
+		stop()
+	})
 }
