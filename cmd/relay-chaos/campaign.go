@@ -18,7 +18,7 @@ const (
 	holdMost      = 3 * time.Second
 	// recoverWithin bounds the wait for a delivery of every outbox after a fault:
 	// several terms of a lease and every backoff. None by then is a violation.
-	recoverWithin = 20 * time.Second
+	recoverWithin = 2 * time.Minute
 )
 
 // episode is one fault as it went.

@@ -16,7 +16,7 @@ type duplicate struct {
 // aftermath is how long after its end a fault may still be the reason for a
 // second message: until the slowest request of a relay that slept through it
 // has had its time.
-const aftermath = 5 * time.Second
+const aftermath = 20 * time.Second
 
 // judgeDuplicates blames each duplicate on a fault that went on between the two
 // messages, or shortly before. What one fault sends twice is bounded by what

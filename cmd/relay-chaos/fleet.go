@@ -56,7 +56,7 @@ type member struct {
 }
 
 // servingWithin bounds the start of a relay; it does not need the cloud for it.
-const servingWithin = 30 * time.Second
+const servingWithin = 2 * time.Minute
 
 // start adds a relay and waits until it serves HTTP. No fault strikes it before:
 // those take what serves.

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	warmWithin = 60 * time.Second // until every outbox has delivered once: the emulators' Java starts slow
+	warmWithin = 4 * time.Minute // until every outbox has delivered once: the emulators' Java starts slow
 	// quietWithin bounds the wait for the end without any progress; what is
 	// open after it is found by the judge.
-	quietWithin = 30 * time.Second
-	quietAtMost = 3 * time.Minute // with progress
+	quietWithin = 2 * time.Minute
+	quietAtMost = 10 * time.Minute // with progress
 	quietLook   = time.Second
 	quietLooks  = 3 // of the operator, in a row, with nothing to decide
 )
