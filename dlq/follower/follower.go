@@ -118,7 +118,7 @@ func (l *latest) changes(docs []document) []Change {
 	switch {
 	case before == nil:
 		return []Change{{}}
-	case kept == 0 && len(before) > 0 && len(docs) == followed:
+	case kept == 0 && len(docs) == followed:
 		return append(out, Change{})
 	}
 	return out

@@ -39,6 +39,7 @@ func TestMoreThanIsShown(t *testing.T) {
 		{"nothing changed", letters(1, followed), letters(1, followed), nil},
 		{"all but one are new", letters(1, followed), letters(followed, 2*followed-1), told(letters(followed+1, 2*followed-1))},
 		{"all are new, so there may be others", letters(1, followed), letters(followed+1, 2*followed), append(told(letters(followed+1, 2*followed)), Change{})},
+		{"as many as are shown come where none was", nil, letters(1, followed), append(told(letters(1, followed)), Change{})},
 		{"all are new, and all are shown", letters(1, 2), letters(3, followed), told(letters(3, followed))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
