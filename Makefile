@@ -56,11 +56,11 @@ test-race: ## run the tests under the race detector; those in a browser, too, wh
 
 # The tests that take long: see deploy/local/thorough.
 # CI fails if one of them has no match here, and runs nowhere.
-SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|ServiceIsReproducible
+SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|ServiceIsReproducible|TwoBuildsHaveOneDigest|RunOfAFewFaults
 
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long
-	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./dlq/console ./cmd/outbox-relay ./relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./deploy/cloudrun/image
+	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./dlq/console ./cmd/outbox-relay ./relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./cmd/relay-chaos ./deploy/cloudrun/image ./deploy/monitoring
 
 .PHONY: test-console
 test-console: axe ## run the console's tests, with axe-core; needs Chromium and Node

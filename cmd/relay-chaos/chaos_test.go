@@ -13,13 +13,12 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // A run of a few faults goes through and finds the service sound.
 func TestRunOfAFewFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs real processes")
-	}
+	thorough.Long(t)
 	relay, err := rig.BuildRelay(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

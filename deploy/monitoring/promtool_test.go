@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // promtool returns how to call Prometheus's promtool. In CI it has to be there; else
@@ -45,6 +47,7 @@ func TestRulesAreRight(t *testing.T) {
 
 // Every alert fires when it should, and does not when it should not.
 func TestAlertsFire(t *testing.T) {
+	thorough.Long(t)
 	out, err := run(t, promtool(t), "test", "rules", "prometheus/rules_test.yaml", "prometheus/rules_days_test.yaml")
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -75,6 +75,7 @@ func TestWaitIsExplained(t *testing.T) {
 		{"the lanes cannot be seen", contracts.CriticalLane, nil, targets(""), unseen},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			answers := map[string][]any{"/dlq/x": {replaying(tc.lane), replaying(tc.lane), adminapi.Item{State: contracts.DeadReplayed}}}
 			for path, answer := range map[string]any{"/lanes": tc.lanes, "/targets": tc.targets} {
 				if answer != nil {

@@ -22,6 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 var (
@@ -71,6 +73,7 @@ func archiveOf(t *testing.T, b *Built) []byte {
 
 // The digest tells what was built, and nothing of where, when and by whom.
 func TestTwoBuildsHaveOneDigest(t *testing.T) {
+	thorough.Long(t)
 	first := build(t, tinySpec("testdata/tiny", amd64, arm64))
 	elsewhere := t.TempDir()
 	if err := os.CopyFS(elsewhere, os.DirFS("testdata/tiny")); err != nil {
