@@ -201,8 +201,11 @@ func TestRestoreOfOneOutboxLeavesTheOthers(t *testing.T) {
 	}
 }
 
+// What is refused settles nothing. Beside a relay, a record could be delivered while
+// it is settled as one that a person has yet to decide about.
 func TestRestoreRefuses(t *testing.T) {
 	a := openArchive(t)
+	was := a.statuses()
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -220,6 +223,9 @@ func TestRestoreRefuses(t *testing.T) {
 			}
 			if got := a.restore(c.args...); got.code != c.code || !strings.Contains(got.stderr, c.says) {
 				t.Errorf("got %+v, want exit code %d and %q", got, c.code, c.says)
+			}
+			if diff := cmp.Diff(was, a.statuses()); diff != "" {
+				t.Errorf("what was refused settled records (-was +is):\n%s", diff)
 			}
 		})
 	}

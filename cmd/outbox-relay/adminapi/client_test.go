@@ -253,6 +253,10 @@ func TestTokenCommand(t *testing.T) {
 	}
 	ask := func() error { _, err := c.Get(context.WithoutCancel(t.Context()), "/dlq", nil, nil); return err }
 
+	good = "never"
+	if err := ask(); err == nil || runs() != 1 {
+		t.Errorf("a token that was just made is refused: %v, %d runs of the command, want 1", err, runs())
+	}
 	good = "1"
 	for range 2 {
 		if err := ask(); err != nil {
@@ -260,7 +264,7 @@ func TestTokenCommand(t *testing.T) {
 		}
 	}
 	if got := runs(); got != 1 {
-		t.Errorf("the command ran %d times for two requests, want once", got)
+		t.Errorf("the command ran %d times, want once as long as its token is taken", got)
 	}
 	good = "2"
 	if err := ask(); err != nil || runs() != 2 {
