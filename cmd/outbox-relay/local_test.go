@@ -15,6 +15,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/localrun"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
@@ -41,6 +42,7 @@ func TestLocalRecords(t *testing.T) {
 }
 
 func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
+	thorough.Long(t)
 	// The outage is announced, begins and ends while records flow, also on a
 	// machine that stalls now and then. As all this is by the clock, no other test
 	// runs beside it.

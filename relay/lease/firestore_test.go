@@ -29,6 +29,7 @@ var both = []struct {
 func TestOnFirestore(t *testing.T) {
 	for _, test := range both {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // they wait for terms to pass
 			_, address := firestoretest.Start(t, localfirestore.Options{})
 			test.run(t, realWorld(t, address))
 		})

@@ -98,7 +98,7 @@ func TestModel(t *testing.T) {
 // TestModelAtLength plays more than rapid does, for it is faster without a way
 // back to the smallest example. OUTBOX_RELAY_SEED replays one play.
 func TestModelAtLength(t *testing.T) {
-	plays := 3000
+	plays := 1000
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("OUTBOX_RELAY_SEED"), 10, 64); err == nil {
 		seed, plays = s, 1
