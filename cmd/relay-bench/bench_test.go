@@ -29,9 +29,7 @@ var tiny = scale{
 // setupBench builds the relay and makes this test binary the floor.
 func setupBench(t *testing.T) *bench {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds and runs real processes")
-	}
+	thorough.Long(t)             // it builds and runs the relay
 	t.Setenv(childMode, "bench") // of the floor; the relay does not know it
 	path, err := rig.BuildRelay(t.Context(), t.TempDir())
 	if err != nil {
@@ -58,7 +56,6 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 func TestEveryFigureIsMeasuredForBothSides(t *testing.T) {
-	thorough.Long(t)
 	b := setupBench(t)
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)

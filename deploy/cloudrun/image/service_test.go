@@ -62,6 +62,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // image's user, with its entry point and variables, and a cgroup that says how
 // much memory there is. It delivers, and ends on SIGTERM.
 func TestServiceOutOfItsImage(t *testing.T) {
+	thorough.Long(t)
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		t.Skip("chroot needs Linux, and root")
 	}
