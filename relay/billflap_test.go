@@ -14,6 +14,7 @@ import (
 // A target that takes a few records and goes out again, over and over, costs what
 // these cost, and a page for each time: not its backlog, however long that is.
 func TestBillOfATargetThatFlaps(t *testing.T) {
+	thorough.Long(t)
 	f := billed(t)
 	const page, flaps, each = 25, 5, 20
 	f.shrink(narrowWindow, page)

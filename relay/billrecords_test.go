@@ -44,6 +44,7 @@ func TestBillOfRecordsThatAListenerTells(t *testing.T) {
 
 // A backlog is paged, which costs one read for each record.
 func TestBillOfABacklog(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		on     contracts.OnDelivered

@@ -15,6 +15,7 @@ import (
 // A relay that is stopped amid a backlog has read no more of it than it delivered
 // and its memory holds, however often.
 func TestBillOfRestartsAmidABacklog(t *testing.T) {
+	thorough.Long(t)
 	f := billed(t)
 	const inFlight, page, restarts = 50, 25, 3
 	f.shrink(narrowWindow, inFlight)
@@ -59,6 +60,7 @@ func TestBillOfRestartsAmidABacklog(t *testing.T) {
 // A restart while a backlog waits for a target that is out reads each of its
 // records once at most, and nothing more of it until the target answers.
 func TestBillOfRestartsBeforeATargetThatIsOut(t *testing.T) {
+	thorough.Long(t)
 	f := billed(t)
 	const inFlight, page = 50, 25
 	f.shrink(narrowWindow, inFlight)

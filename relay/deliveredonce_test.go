@@ -18,7 +18,10 @@ import (
 // TestDeliveredOnceWhereNothingFails and its twin have half of the records stand
 // as a backlog when the relay starts; others come while it works that off, and
 // others once it has. make delivered-once does so with 20,000.
-func TestDeliveredOnceWhereNothingFails(t *testing.T) { deliveredOnce(t, newCloud(t), 4000) }
+func TestDeliveredOnceWhereNothingFails(t *testing.T) {
+	thorough.Long(t)
+	deliveredOnce(t, newCloud(t), 4000)
+}
 
 func TestDeliveredOnceWhereNothingFailsOnGoogle(t *testing.T) { deliveredOnce(t, onGoogle(t), 600) }
 

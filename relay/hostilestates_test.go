@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // A record that says that it is in backoff, and not soundly until when, does not
@@ -75,6 +76,7 @@ func TestHostileAttemptsThatFail(t *testing.T) {
 
 // Records that all claim an odd time fill windows and pages, and hold nobody up.
 func TestHostileTimesInFlood(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	hostileTimesInFlood(t, newCloud)
 }
@@ -134,7 +136,10 @@ func hostileTimesInFlood(t *testing.T, start func(*testing.T) *cloud) {
 }
 
 // A record under SECURITY_BLOCK freezes its aggregate, whatever that is called.
-func TestHostileAggregatesFreeze(t *testing.T) { hostileFreezes(t, newCloud(t)) }
+func TestHostileAggregatesFreeze(t *testing.T) {
+	thorough.Long(t)
+	hostileFreezes(t, newCloud(t))
+}
 
 func TestHostileAggregatesFreezeOnGoogle(t *testing.T) { hostileFreezes(t, onGoogle(t)) }
 

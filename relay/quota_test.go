@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 )
 
@@ -32,6 +33,7 @@ func (f *fixture) reads(outbox string) *atomic.Int64 {
 // waits for it is read once as it comes and once as it is brought back, however
 // often that is.
 func TestATargetThatFlapsCostsNoReads(t *testing.T) {
+	thorough.Long(t)
 	f := setup(t, newCloud(t))
 	const backlog, pass, refuse = 200, 2, 5
 	var mu sync.Mutex
