@@ -50,9 +50,13 @@ image: ## make the container image as an OCI archive in dist, with its SBOM; IMA
 test: ## run the tests that need nothing installed, and little time
 	go test -shuffle=on -timeout 75m $(TEST_ARGS) $(PKGS)
 
+# How many tests of a package run at once under the race detector, which leaves no
+# processor idle: more would only make each of them later.
+RACERS := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+
 .PHONY: test-race
 test-race: ## run the tests under the race detector; those in a browser, too, where a Chromium is installed
-	OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m $(TEST_ARGS) $(PKGS)
+	OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
 
 # The tests that take long: see deploy/local/thorough.
 # CI fails if one of them has no match here, and runs nowhere.

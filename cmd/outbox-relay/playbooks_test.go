@@ -111,6 +111,7 @@ func TestPlaybookPathsAnswer(t *testing.T) {
 		}
 		return body.String()
 	}
+	eventually(t, "every outbox has an owner to be told of", func() bool { return strings.Count(get("/readyz"), `"owner":`) >= len(c.catalog.Outboxes) })
 	asked := 0
 	for name, page := range playbooks(t) {
 		for _, m := range consolePath.FindAllStringSubmatch(page, -1) {
