@@ -67,7 +67,7 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 	// Last, so that a subscriber that is told of a change finds all results of
 	// this call sampled already.
 	told = true
-	done(verdict(ctx, run[l.jobs[0]].Record, start, errs))
+	done(verdict(ctx, run[l.jobs[0]], start, errs))
 }
 
 // call is target.Deliver, made safe against a target that breaks its contract.
@@ -114,7 +114,7 @@ func allBlocked(n int) []result {
 // verdict is what a call says of its target: nil when the target answered,
 // errCut when we gave up on it ourselves, a *suspect when it failed. What is a
 // record's own failure is an answer.
-func verdict(ctx context.Context, first *contracts.Record, began time.Time, errs []error) error {
+func verdict(ctx context.Context, first *Job, began time.Time, errs []error) error {
 	answered := false
 	var failure error
 	for _, err := range errs {
@@ -126,7 +126,7 @@ func verdict(ctx context.Context, first *contracts.Record, began time.Time, errs
 			if ctx.Err() != nil {
 				return errCut
 			}
-			return &suspect{at: began, aggregate: suspectOf(first), outage: true, error: err}
+			return &suspect{at: began, aggregate: suspectOf(first.Record), outage: true, error: err}
 		default:
 			failure = err
 		}
@@ -137,7 +137,7 @@ func verdict(ctx context.Context, first *contracts.Record, began time.Time, errs
 	if ctx.Err() != nil {
 		return errCut
 	}
-	return &suspect{at: began, aggregate: suspectOf(first), error: failure}
+	return &suspect{at: began, aggregate: suspectOf(first.Record), replay: first.Replay != "", error: failure}
 }
 
 // suspectOf names the aggregate of a call.

@@ -30,6 +30,7 @@ type suspect struct {
 	at        time.Time // when it began
 	aggregate string
 	outage    bool
+	replay    bool // of a dead letter
 	error
 }
 
@@ -55,7 +56,7 @@ type breaker struct {
 	probeAt     time.Time
 	state       gobreaker.State
 	probing     bool // the half-open state's one call is under way
-	lone        bool // what closed it last was a record that failed for itself
+	lone        bool // what closed it last was a dead letter that failed for itself
 }
 
 func newBreaker(target string, cfg Config, m *metrics, c *changes) *breaker {
@@ -118,8 +119,8 @@ func (b *breaker) endProbe() {
 //
 // A failure that counts for the record is none of the target as long as it is not
 // the rule; but a probe has to succeed, or the first record that fails for itself
-// would end an outage. Only where nobody else's record is there to probe, it ends
-// with those that fail.
+// would end an outage. Only where nothing but a dead letter or two is there to
+// probe, it ends with those that fail.
 func (b *breaker) count(failure error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,7 +130,7 @@ func (b *breaker) count(failure error) bool {
 		b.suspects.answered(b.now())
 		return true
 	}
-	if b.state != gobreaker.StateClosed && !s.outage && b.probes.failed(s.at, s.aggregate, b.cfg) {
+	if b.state != gobreaker.StateClosed && b.probes.failed(s, b.cfg) {
 		b.consecutive, b.suspects = 0, suspects{}
 		b.lone = true
 		return true
@@ -138,7 +139,6 @@ func (b *breaker) count(failure error) bool {
 	switch {
 	case s.outage:
 		b.consecutive++
-		b.probes = probes{}
 	case b.state != gobreaker.StateClosed:
 	case rule:
 		b.consecutive = max(b.consecutive+1, b.cfg.Consecutive)
@@ -184,7 +184,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 		b.since, b.reason = b.now(), ""
 		b.outages[len(b.outages)-1].to = b.since
 		if b.lone {
-			b.log.Warn("breaker closed: the last records that probed the target fail for themselves", zap.Duration("out", out))
+			b.log.Warn("breaker closed: nothing but dead letters that fail for themselves probes the target", zap.Duration("out", out))
 		} else {
 			b.log.Info("breaker closed: target answers again", zap.Duration("out", out))
 		}

@@ -87,8 +87,10 @@ func once(list []string, aggregate string) []string {
 }
 
 // probes tells whether what fails at an open breaker fails for itself: where for a
-// while nobody probes but the same one or two aggregates, nobody else's record waits,
-// and the target is judged by them as it is while its breaker is closed.
+// while nothing probes but the dead letters of the same one or two aggregates,
+// nobody else's record waits, and the target is judged by them as it is while its
+// breaker is closed. Dead letters that wait take turns; of the records that wait in
+// a lane the same one probes again and again, so that it tells of others behind it.
 type probes struct {
 	since      time.Time
 	calls      int
@@ -96,19 +98,21 @@ type probes struct {
 }
 
 // loneFor is for how many times BreakerConfig.OpenFor nobody else may have probed.
-// Whoever waits as well does so before: records behind a gate are brought a page at
-// a time when the first of them fail for themselves.
 const loneFor = 10
 
-// failed notes a probe that counts for its record, and reports whether it is one
-// too many of so few aggregates.
-func (p *probes) failed(at time.Time, aggregate string, cfg BreakerConfig) bool {
-	if p.aggregates = once(p.aggregates, aggregate); len(p.aggregates) == spread {
+// failed notes a probe that failed, and reports whether it is one too many of so few
+// aggregates.
+func (p *probes) failed(s *suspect, cfg BreakerConfig) bool {
+	if s.outage || !s.replay {
+		*p = probes{}
+		return false
+	}
+	if p.aggregates = once(p.aggregates, s.aggregate); len(p.aggregates) == spread {
 		*p = probes{}
 		return false
 	}
 	if p.calls++; p.calls == 1 {
-		p.since = at
+		p.since = s.at
 	}
-	return p.calls > 2*len(p.aggregates) && at.Sub(p.since) >= loneFor*cfg.OpenFor
+	return p.calls > 2*len(p.aggregates) && s.at.Sub(p.since) >= loneFor*cfg.OpenFor
 }

@@ -78,14 +78,15 @@ func TestAProbeHasToSucceed(t *testing.T) {
 	})
 }
 
-// Where the same one or two aggregates alone are left to probe, and fail for
-// themselves, they end the outage: nothing else would, and they count from then on.
+// Where nothing but the dead letters of one or two aggregates is left to probe, and
+// they fail for themselves, they end the outage: nothing else would, and they count
+// from then on.
 func TestLoneProbesEndAnOutage(t *testing.T) {
 	tests := []struct {
 		name   string
 		errs   []error
 		first  []int // the aggregates of the first probes
-		then   []int // and of all others, in turn
+		then   []int // and of all others, in turn; 0: of a record that is no dead letter
 		closes int   // the probe that closes the breaker, from 1; 0: none
 	}{
 		{name: "one aggregate", errs: []error{errAttributable}, then: []int{1}, closes: 11},
@@ -94,6 +95,9 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 		{name: "three aggregates", errs: []error{errAttributable}, then: []int{1, 2, 3}},
 		{name: "two of three go", errs: []error{errAttributable}, first: []int{1, 2}, then: []int{3}, closes: 14},
 		{name: "a third comes late", errs: []error{errAttributable}, first: []int{1, 2, 1, 2, 1, 2, 1, 2, 1, 3}, then: []int{1}, closes: 21},
+		{name: "a record", errs: []error{errAttributable}, then: []int{0}},
+		{name: "a record between", errs: []error{errAttributable}, then: []int{1, 1, 1, 1, 1, 0}},
+		{name: "a record until then", errs: []error{errAttributable}, first: []int{0, 0, 0}, then: []int{1}, closes: 14},
 		{name: "an outage between", errs: []error{errAttributable, errAttributable, errOut}, then: []int{1}},
 		{name: "an outage", errs: []error{errOut}, then: []int{1}},
 	}
@@ -113,7 +117,11 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 					}
 					time.Sleep(time.Until(r.NextProbe("A")))
 					target.err = test.errs[i%len(test.errs)]
-					if deliverOf(t, r, aggregate); !r.Open("A") {
+					job := newJob(1, "A")
+					if job.Record.AggregateID = fmt.Sprint(aggregate); aggregate > 0 {
+						job.Replay = "letter"
+					}
+					if r.Deliver(t.Context(), []*Job{job}); !r.Open("A") {
 						if i+1 != test.closes {
 							t.Fatalf("probe %d closed the breaker, want it to be probe %d", i+1, test.closes)
 						}
