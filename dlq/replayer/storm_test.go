@@ -2,6 +2,8 @@ package replayer_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -91,6 +93,33 @@ func TestOneTriesForAllThatWait(t *testing.T) {
 	f.Eventually("the one behind them is tried", func() bool { return f.Lanes.Count(well.ID) == 1 })
 	if n := f.Lanes.Total() - 1; n > atOnce {
 		t.Errorf("%d were tried in vain, want at most the %d that began together", n, atOnce)
+	}
+}
+
+// TestThoseThatWaitTakeTurns: another one tries each time, so that what their target's
+// breaker hears is not one dead letter's own fault. Its probes rely on it.
+func TestThoseThatWaitTakeTurns(t *testing.T) {
+	const letters, rounds = 6, 30
+	f := setup(t)
+	f.Config.Concurrency = 1
+	f.Config.PauseMin, f.Config.PauseMax = time.Millisecond, 4*time.Millisecond
+	var mu sync.Mutex
+	var tried []string
+	f.Lanes.Follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		tried = append(tried, i.AggregateID)
+		return dlq.Round{Blocked: i.PendingTargets, Missing: i.PendingTargets}, nil
+	})
+	f.Bury(f.Apart(letters, -time.Minute)...)
+	f.Replayer()
+	f.Eventually("they are tried", func() bool { mu.Lock(); defer mu.Unlock(); return len(tried) >= rounds })
+	mu.Lock()
+	defer mu.Unlock()
+	for three := range slices.Chunk(tried[:rounds], 3) {
+		if three[0] == three[1] || three[1] == three[2] || three[0] == three[2] {
+			t.Fatalf("of %d aggregates these were tried in turn: %v", letters, tried)
+		}
 	}
 }
 
