@@ -45,6 +45,7 @@ func TestBillOfASweepOverABacklog(t *testing.T) {
 			s := f.sweeps("wsOutbox")
 			r := f.run()
 			f.eventually("the target is out", func() bool { return f.breakerOpen(r, "FUNNEL") })
+			r.alive() // a backlog that stands still keeps no listener closed
 			f.idleWhile("wsOutbox", &failures)
 			const n = 10
 			counted := 5 * (c.waiting / 1000) // by each of five counts: one more read for each thousand

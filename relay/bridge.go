@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.uber.org/zap"
-
 	"outboxrelay/relay/feed"
 )
 
@@ -19,18 +17,18 @@ const (
 
 // bridge takes what pages show behind the feed's cursor, the freshest too, as a
 // listener would, and returns how many records were new. It reports false when the
-// reader has to catch up, as there is a backlog, or the feed was rewound.
-func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool) {
+// reader has to catch up, as there is a backlog, or the feed was rewound. An error is
+// the store's.
+func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool, err error) {
 	after, _ := r.intake.start()
 	var carry []Doc // a commit's records that the page's edge cut through
 	for {
 		docs, full, err := r.page(ctx, after)
-		if err != nil { // the stream that opens may have more luck
-			r.log.Debug("read outbox while its listener opens", zap.Error(err))
-			return taken, ctx.Err() == nil
+		if err != nil {
+			return taken, false, err
 		}
 		if full && !fresh(docs[len(docs)-1]) {
-			return taken, false
+			return taken, false, nil
 		}
 		if full {
 			after = docs[len(docs)-1].position()
@@ -45,10 +43,10 @@ func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool
 		}
 		taken += len(b.entries)
 		if ok, err := r.take(ctx, b, generation, feed.Partly); !ok || err != nil {
-			return taken, false
+			return taken, false, err
 		}
 		if !full {
-			return taken, true
+			return taken, true, nil
 		}
 	}
 }

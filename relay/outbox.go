@@ -42,6 +42,7 @@ type outbox struct {
 	ledger  *ledger
 	intakes []*intake // one for each declared lane
 	begun   beginning
+	backlog *backlog
 	pins    pins // of its replays
 
 	freezes *freezes
@@ -58,7 +59,7 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 		log: r.log.With(zap.String("outbox", share.String())), metrics: r.metrics, tracing: r.tracing, health: newOutboxHealth(share, spec, r.metrics, r.now()),
 		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, received: r.received, ledger: newLedger(),
 		freezes: r.freezes, thaws: newThaws(), burials: r.burials,
-		disagreements: newDisagreements(),
+		disagreements: newDisagreements(), backlog: newBacklog(r.now),
 	}
 	o.guard = guard{o.log, r.metrics.panics}
 	for _, lane := range spec.Lanes() {
@@ -70,13 +71,16 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 
 // run relays the outbox until ctx ends.
 func (o *outbox) run(ctx context.Context) error {
+	for range o.intakes {
+		o.backlog.begins() // until its reader has looked
+	}
 	o.loadRetrying(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { o.settleIn(ctx); return nil })
 	for _, in := range o.intakes {
 		r := &reader{
 			outbox: o, intake: in, window: o.catalog.Lanes[in.lane].Window,
-			scan: o.laneScan(in), begun: sync.OnceFunc(o.begun.pages.Done),
+			scan: o.laneScan(in), begun: sync.OnceFunc(o.begun.pages.Done), looked: sync.OnceFunc(o.backlog.ends),
 			log: o.log.With(zap.String("lane", string(in.lane))),
 		}
 		g.Go(func() error { return r.run(ctx) })
@@ -252,7 +256,10 @@ func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error 
 // come. Their window refills as they are settled.
 func (o *outbox) watchStrays(ctx context.Context, scan Scan) {
 	scan.Limit = o.catalog.Lanes[contracts.BackgroundLane].Window
-	l := o.startListener(ctx, scan, o.log.With(zap.String("lane", listenerName(scan))))
+	log := o.log.With(zap.String("lane", listenerName(scan)))
+	o.begun.pages.Wait() // all of them end with ctx too
+	o.pollStrays(ctx, scan, log)
+	l := o.startListener(ctx, scan, log)
 	defer l.stop()
 	for {
 		select {

@@ -11,7 +11,8 @@ import (
 
 // reader brings the records of one feed into memory, in order. It reads pages
 // by cursor while the lane is behind (one read for each record, no window to
-// refill) and listens once it has caught up. Both stop while the feed has no
+// refill), polls pages while its outbox still works off a backlog, and listens once
+// that is settled. All of them stop while the feed has no
 // room, so memory is bounded whatever the backlog.
 //
 // Pages leave what was appended within the last moment to the listener, see
@@ -24,19 +25,17 @@ type reader struct {
 	log    *zap.Logger
 	behind bool   // a backlog is read, or what was read of it is not settled yet
 	begun  func() // tells that the first page is there
+	looked func() // tells that the first backlog was read, if there was one
 }
 
 // run reads until ctx ends.
 func (r *reader) run(ctx context.Context) error {
 	defer r.begun()
+	defer r.looked()
 	defer r.fallBehind(false)
 	delay := newRetryDelay(r.outbox.tuning.ListenBackoff, r.outbox.tuning.ListenBackoffMax)
 	for ctx.Err() == nil {
-		err := r.outbox.guard.do(partReader, func() error { return r.catchUp(ctx) })
-		if err == nil {
-			delay.reset()
-			err = r.outbox.guard.do(partReader, func() error { return r.listen(ctx) })
-		}
+		err := r.outbox.guard.do(partReader, func() error { return r.round(ctx, delay) })
 		if err != nil && ctx.Err() == nil {
 			r.outbox.metrics.readErrors.WithLabelValues(r.outbox.spec.Name, string(r.intake.lane)).Inc()
 			r.log.Warn("read outbox", zap.Error(err))
@@ -46,9 +45,24 @@ func (r *reader) run(ctx context.Context) error {
 	return nil
 }
 
+// round catches up, and then follows what comes until it has to catch up again.
+func (r *reader) round(ctx context.Context, delay *retryDelay) error {
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	r.looked()
+	delay.reset()
+	if listen, err := r.poll(ctx); err != nil || !listen {
+		return err
+	}
+	return r.listen(ctx)
+}
+
 // catchUp reads pages from the feed's cursor until it comes to fresh records or
 // to the end.
 func (r *reader) catchUp(ctx context.Context) error {
+	r.outbox.backlog.begins()
+	defer r.outbox.backlog.ends()
 	var carry []Doc // a commit's records that the page's edge cut through
 	after, generation := r.intake.start()
 	for {
@@ -83,7 +97,8 @@ func (r *reader) catchUp(ctx context.Context) error {
 	}
 }
 
-// fallBehind tells the lane's settler whether this outbox works off a backlog.
+// fallBehind tells the lane's settler, and the outbox, whether the lane works off a
+// backlog.
 func (r *reader) fallBehind(behind bool) {
 	if behind == r.behind {
 		return
@@ -91,8 +106,10 @@ func (r *reader) fallBehind(behind bool) {
 	r.behind = behind
 	if settler := r.outbox.settlers[r.intake.lane]; behind {
 		settler.behind.Add(1)
+		r.outbox.backlog.begins()
 	} else {
 		settler.behind.Add(-1)
+		r.outbox.backlog.ends()
 	}
 }
 

@@ -6,8 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
 	"outboxrelay/relay/feed"
 )
+
+// headShare is the part of a window that a backlog may take up at most once it is
+// settled.
+const headShare = 5
 
 // anchorCheck is how often a reader looks whether its listener stands where it
 // should.
@@ -41,17 +47,17 @@ func (r *reader) listen(ctx context.Context) error {
 				r.unread(carry)
 				return nil
 			}
-			if r.anchor(limit, atCursor, atCursor).Zero() {
-				r.fallBehind(false)
-			}
+			r.settled(limit)
 		case <-bridge.C:
 			if !l.blind() { // anchorCheck is soon enough for a stream that is replaced
 				every = bridgeEvery
 				bridge.Reset(anchorCheck)
 				continue
 			}
-			taken, on := r.bridge(ctx, generation)
-			if !on {
+			taken, on, err := r.bridge(ctx, generation)
+			if err != nil { // the stream that opens may have more luck
+				r.log.Debug("read outbox while its listener opens", zap.Error(err))
+			} else if !on {
 				r.unread(carry)
 				return ctx.Err()
 			}
@@ -169,7 +175,7 @@ func (r *reader) tooMuch(l *listener) bool {
 // hold all of them, as each change lets the server read the window again; and
 // leaves it at three quarters, as a listener is dear to open.
 func (r *reader) anchor(window int, cursor, now Position) Position {
-	most := window / 5
+	most := window / headShare
 	if now.Zero() {
 		most = window * 3 / 4
 	}

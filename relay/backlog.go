@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// backlog tells whether an outbox works off records that wait. Meanwhile its
+// listeners stay closed, but for CRITICAL_LANE's, and pages are polled in their
+// place: a commit may wait for every listener of the collections that it changes
+// (on Google's emulator each of them reads its window again, and a commit took 4 s
+// where it takes 160 ms without them), and what they tell of a backlog is billed.
+// A lane that gets something new listens all the same.
+type backlog struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	lanes int           // readers that catch up, or whose backlog is not settled yet
+	over  chan struct{} // closed while there are none
+	clog  int           // when it was last asked for
+	moved time.Time     // when that last changed
+}
+
+// stands is how long a backlog may stand still before the outbox listens again: it
+// waits for a target then, or for room that nobody makes.
+const stands = 5 * time.Second
+
+func newBacklog(now func() time.Time) *backlog {
+	b := &backlog{now: now, over: make(chan struct{})}
+	close(b.over)
+	return b
+}
+
+// begins counts a reader that reads a backlog or settles it. Each begins is
+// followed by ends.
+func (b *backlog) begins() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lanes++; b.lanes == 1 {
+		b.over, b.moved = make(chan struct{}), b.now()
+	}
+}
+
+func (b *backlog) ends() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lanes--; b.lanes == 0 {
+		close(b.over)
+	}
+}
+
+// shrinks reports whether there is one that does not stand still, when clog records
+// are under way or left behind. over is closed once there is none.
+func (b *backlog) shrinks(clog int) (yes bool, over <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.now()
+	if clog != b.clog {
+		b.clog, b.moved = clog, now
+	}
+	return b.lanes > 0 && now.Sub(b.moved) < stands, b.over
+}
+
+// worksOff reports whether the outbox works off a backlog. over is closed once it
+// has none.
+func (o *outbox) worksOff() (yes bool, over <-chan struct{}) {
+	clog := 0
+	for _, in := range o.intakes {
+		clog += in.clog()
+	}
+	return o.backlog.shrinks(clog)
+}
+
+// pollMost is how long a lane without a listener waits for its next page at most,
+// and so do strays. It is bridgeEvery at first.
+const pollMost = time.Second
+
+// poll takes what pages show, in place of a listener, for as long as the outbox works
+// off a backlog. It reports whether the lane is to listen: it has to catch up
+// otherwise.
+func (r *reader) poll(ctx context.Context) (listen bool, err error) {
+	if r.intake.lane == contracts.CriticalLane {
+		return true, nil
+	}
+	_, generation := r.intake.start()
+	state := r.outbox.health.listener(r.scan)
+	for every := bridgeEvery; ; every = min(2*every, pollMost) {
+		r.settled(r.intake.windowLimit(r.window))
+		works, over := r.outbox.worksOff()
+		if !works {
+			return true, nil
+		}
+		state.closed()
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-over:
+			return true, nil
+		case <-r.intake.rewound:
+			if _, now := r.intake.start(); now != generation {
+				return false, nil
+			}
+			continue
+		case <-time.After(every):
+		}
+		taken, on, err := r.bridge(ctx, generation)
+		if ctx.Err() == nil {
+			state.paged(r.outbox.now(), err)
+		}
+		switch {
+		case err != nil:
+			return false, err
+		case !on:
+			return false, ctx.Err()
+		case taken > 0:
+			return true, nil
+		}
+	}
+}
+
+// settled tells the others that the lane's backlog is settled, if so: a fifth of a
+// window would hold what is left of it.
+func (r *reader) settled(window int) {
+	if r.intake.clog() <= window/headShare {
+		r.fallBehind(false)
+	}
+}
+
+// pollStrays takes strays from pages until the outbox has no backlog.
+func (o *outbox) pollStrays(ctx context.Context, scan Scan, log *zap.Logger) {
+	state := o.health.listener(scan)
+	for {
+		works, over := o.worksOff()
+		if !works {
+			return
+		}
+		state.closed()
+		select {
+		case <-ctx.Done():
+			return
+		case <-over:
+			return
+		case <-time.After(pollMost):
+		}
+		docs, err := o.store.Page(ctx, scan)
+		if ctx.Err() != nil {
+			return
+		}
+		if state.paged(o.now(), err); err != nil {
+			log.Warn("read outbox", zap.Error(err))
+			continue
+		}
+		o.takeStrays(ctx, docs)
+	}
+}
