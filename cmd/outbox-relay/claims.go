@@ -33,7 +33,7 @@ func (s *service) openClaims(ctx context.Context, clients *ierpubsub.Clients, me
 	}
 	s.cleanUp("claims' Firestore client", func(context.Context) error { return docs.Close() })
 	signals, err := ierpubsub.NewOrderedPublisher(clients.Lane(contracts.CriticalLane), contracts.TopicRefreshSignal,
-		ierpubsub.Settings{Timeout: signalTimeout, Metrics: metrics, Log: log})
+		ierpubsub.Settings{Timeout: signalTimeout, Metrics: metrics})
 	if err != nil {
 		return nil, err
 	}

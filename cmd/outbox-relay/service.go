@@ -194,7 +194,7 @@ func (s *service) openRouter(ctx context.Context, clients *ierpubsub.Clients, tr
 	}
 	s.cleanUp("lag samples", sampler.Close)
 	s.lags = status.NewLags(sampler, time.Now)
-	topics, err := ierpubsub.NewTargets(clients, cfg.catalog, ierpubsub.Settings{Metrics: metrics, Log: log})
+	topics, err := ierpubsub.NewTargets(clients, cfg.catalog, ierpubsub.Settings{Metrics: metrics})
 	if err != nil {
 		return nil, err
 	}

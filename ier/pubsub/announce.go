@@ -13,8 +13,8 @@ import (
 // Publisher publishes single messages to one topic, for what is no delivery:
 // rare, without order, and awaited one by one, as alerts are.
 type Publisher struct {
-	topic  string
-	client *gpubsub.Publisher
+	topic     string
+	publisher *publisher
 }
 
 // NewPublisher returns the publisher of topic, an ID without its project. Of s
@@ -27,12 +27,7 @@ func NewPublisher(client *gpubsub.Client, topic string, s Settings) (*Publisher,
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("create publisher of topic %s: %w", topic, err)
 	}
-	s = s.withDefaults()
-	p := &Publisher{topic: topic, client: client.Publisher(topic)}
-	p.client.PublishSettings = s.publish(contracts.BackgroundLane)
-	p.client.PublishSettings.DelayThreshold = 0 // its caller waits for each message
-	p.client.PublishSettings.CountThreshold = 1
-	return p, nil
+	return &Publisher{topic: topic, publisher: newPublisher(client, topic, s.withDefaults())}, nil
 }
 
 // Publish returns once the message was acknowledged, or with an error that
@@ -40,10 +35,7 @@ func NewPublisher(client *gpubsub.Client, topic string, s Settings) (*Publisher,
 // may still be published.
 func (p *Publisher) Publish(ctx context.Context, data []byte, attributes map[string]string) error {
 	m := &contracts.Message{Data: data, Attributes: attributes}
-	if err := checkSize(m); err != nil {
-		return err
-	}
-	if _, err := p.client.Publish(ctx, &gpubsub.Message{Data: data, Attributes: attributes}).Get(ctx); err != nil {
+	if err := p.publisher.send(ctx, ctx, []*contracts.Message{m}, sizeOf(m)); err != nil {
 		return classify(fmt.Errorf("publish to topic %s: %w", p.topic, err))
 	}
 	return nil
@@ -52,7 +44,7 @@ func (p *Publisher) Publish(ctx context.Context, data []byte, attributes map[str
 // Close waits for what is under way, at most until ctx ends; what is still out
 // then ends with the client. Later calls of Publish fail.
 func (p *Publisher) Close(ctx context.Context) error {
-	if err := stopWithin(ctx, p.client.Stop); err != nil {
+	if err := stopWithin(ctx, p.publisher.stop); err != nil {
 		return fmt.Errorf("close publisher of topic %s: %w", p.topic, err)
 	}
 	return nil

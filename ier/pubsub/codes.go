@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	gpubsub "cloud.google.com/go/pubsub/v2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -45,18 +44,10 @@ const (
 	codeTooLarge    = "TooLarge"    // over Pub/Sub's limit, or over what the connection takes
 	codeInvalidText = "InvalidText" // a key or attribute that is not UTF-8
 	codeStopped     = "Stopped"     // the target is closed
-	codeUndrained   = "Undrained"   // no answer within the time after a stop; it may still arrive
-	codePaused      = "Paused"      // the client kept the key paused for no reason that it told
 )
 
 // classify gives a publish error its kind and code.
 func classify(err error) *contracts.Failure {
-	switch {
-	case errors.Is(err, gpubsub.ErrOversizedMessage):
-		return &contracts.Failure{Kind: contracts.Permanent, Code: codeTooLarge, Err: err}
-	case errors.Is(err, gpubsub.ErrPublisherStopped):
-		return &contracts.Failure{Kind: contracts.Outage, Code: codeStopped, Err: err}
-	}
 	if failure, ok := errors.AsType[*contracts.Failure](err); ok {
 		return failure
 	}
@@ -73,8 +64,8 @@ func classify(err error) *contracts.Failure {
 	return &contracts.Failure{Kind: kinds[code], Code: code.String(), Err: err}
 }
 
-// codeOf is the gRPC code of err. The client returns a bare context error when
-// a deadline ends its own waiting.
+// codeOf is the gRPC code of err. A bare context error ended a wait: for a key,
+// for room, or of the client before it tried again.
 func codeOf(err error) codes.Code {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -85,24 +76,15 @@ func codeOf(err error) codes.Code {
 	return status.Code(err)
 }
 
-// maxMessageBytes is the most that a message may take: Pub/Sub's 10 MB for a
-// request, less room for the topic's name. The limit is kept here because the
-// client never forgets the ordering key of a message that it finds too large.
-const maxMessageBytes = gpubsub.MaxPublishRequestBytes - 1024
+// tooLargeFailure is that of a message that can never be published.
+func tooLargeFailure(bytes int) *contracts.Failure {
+	return &contracts.Failure{
+		Kind: contracts.Permanent, Code: codeTooLarge,
+		Err: fmt.Errorf("publish message: %d bytes, at most %d", bytes, maxMessageBytes),
+	}
+}
 
-// checkSize fails when msg can never be published. It reckons a little more
-// than the encoding takes.
-func checkSize(msg *contracts.Message) error {
-	const perField = 16
-	size := len(msg.Data) + len(msg.OrderingKey) + 2*perField
-	for name, value := range msg.Attributes {
-		size += len(name) + len(value) + perField
-	}
-	if size > maxMessageBytes {
-		return &contracts.Failure{
-			Kind: contracts.Permanent, Code: codeTooLarge,
-			Err: fmt.Errorf("publish message: %d bytes, at most %d", size, int(maxMessageBytes)),
-		}
-	}
-	return nil
+// stoppedFailure is that of every message after the stop.
+func stoppedFailure() *contracts.Failure {
+	return &contracts.Failure{Kind: contracts.Outage, Code: codeStopped, Err: errors.New("publish message: the publisher is stopped")}
 }

@@ -12,7 +12,6 @@ import (
 type Metrics struct {
 	published *prometheus.CounterVec // topic, result
 	split     *prometheus.CounterVec // topic
-	undrained *prometheus.CounterVec // topic
 	samples   *prometheus.CounterVec // result
 }
 
@@ -40,8 +39,6 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			"Messages handed to a topic by what came of them.", "topic", "result"),
 		split: counter("relay_pubsub_split_batches_total",
 			"Times a batch failed over one message and was split to find it.", "topic"),
-		undrained: counter("relay_pubsub_undrained_total",
-			"Calls that ended before all their answers were there.", "topic"),
 		samples: counter("relay_lag_samples_total",
 			"Lag samples by what came of them; all but published are lost.", "result"),
 	}
@@ -49,7 +46,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		m.samples.WithLabelValues(result)
 	}
 	if reg != nil {
-		reg.MustRegister(m.published, m.split, m.undrained, m.samples)
+		reg.MustRegister(m.published, m.split, m.samples)
 	}
 	return m
 }
@@ -60,7 +57,6 @@ func (m *Metrics) topicAtZero(topic string) {
 		m.published.WithLabelValues(topic, result)
 	}
 	m.split.WithLabelValues(topic)
-	m.undrained.WithLabelValues(topic)
 }
 
 // count counts the answers of one call.

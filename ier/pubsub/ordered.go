@@ -28,16 +28,15 @@ func NewOrderedPublisher(client *gpubsub.Client, topic string, s Settings) (*Ord
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("create ordered publisher of topic %s: %w", topic, err)
 	}
-	s.Lanes = nil // its caller waits for each message, so none waits for company
 	s = s.withDefaults()
 	s.Metrics.topicAtZero(topic)
-	return &OrderedPublisher{topic: topic, metrics: s.Metrics, p: newPublisher(client, topic, contracts.CriticalLane, s)}, nil
+	return &OrderedPublisher{topic: topic, metrics: s.Metrics, p: newPublisher(client, topic, s)}, nil
 }
 
 // PublishOrdered returns once the message was acknowledged, or with an error that
 // contracts.KindOf and contracts.CodeOf read. Messages of one key go one after
-// another. When ctx ends first, it waits Settings.Timeout for the answer, and
-// the message may be published all the same.
+// another. When ctx ends after the message was sent, it still waits for the
+// answer, Settings.Timeout at the longest.
 func (o *OrderedPublisher) PublishOrdered(ctx context.Context, key string, data []byte, attributes map[string]string) error {
 	m := &contracts.Message{Data: data, Attributes: attributes, OrderingKey: key}
 	errs := o.p.deliver(ctx, []*contracts.Message{m})

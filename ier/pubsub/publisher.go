@@ -2,55 +2,54 @@ package pubsub
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	gpubsub "cloud.google.com/go/pubsub/v2"
+	vkit "cloud.google.com/go/pubsub/v2/apiv1"
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
 )
 
-// publisher publishes to one topic in one lane.
+// publisher publishes to one topic in one lane, by requests of its own: a run
+// of one key is a batch already, and no other's message may join it, so the
+// client's bundling would cost memory and goroutines and gain nothing.
 //
-// The client keeps the order of a key only as long as nobody resumes the key
-// while a message of it is still queued, and never tells who paused it. So a
-// key belongs to one call at a time: it publishes, waits for every answer, and
-// resumes the key if one was a failure.
+// A key belongs to one call at a time, which has one request of it out at a
+// time: so its messages arrive in order.
 type publisher struct {
-	client    *gpubsub.Publisher
-	keys      *keyLocks
-	timeout   time.Duration
-	split     prometheus.Counter
-	undrained prometheus.Counter
-	log       *zap.Logger
+	client      *vkit.TopicAdminClient
+	topic       string // full name
+	keys        *keyLocks
+	room        *room
+	maxMessages int // in one request
+	maxBytes    int // of several messages in one request
+	timeout     time.Duration
+	split       prometheus.Counter
 
-	put   func(context.Context, *gpubsub.Message) *gpubsub.PublishResult // the client's Publish
-	first sync.Once                                                      // of put, see publish
-	late  sync.WaitGroup                                                 // answers that outlive their call
+	mu       sync.RWMutex // guards stopped against new requests
+	stopped  bool
+	underWay sync.WaitGroup // requests
 }
 
-func newPublisher(client *gpubsub.Client, topic string, lane contracts.Lane, s Settings) *publisher {
-	p := &publisher{
-		client:    client.Publisher(topic),
-		keys:      newKeyLocks(),
-		timeout:   s.Timeout,
-		split:     s.Metrics.split.WithLabelValues(topic),
-		undrained: s.Metrics.undrained.WithLabelValues(topic),
-		log:       s.Log.With(zap.String("topic", topic), zap.String("lane", string(lane))),
+func newPublisher(client *gpubsub.Client, topic string, s Settings) *publisher {
+	return &publisher{
+		client:      client.TopicAdminClient,
+		topic:       topicName(client, topic),
+		keys:        newKeyLocks(),
+		room:        newRoom(s.MaxOutstanding, s.MaxOutstandingBytes, s.Timeout),
+		maxMessages: min(s.MaxMessages, s.MaxOutstanding),
+		maxBytes:    min(maxRequestBytes, s.MaxOutstandingBytes),
+		timeout:     s.Timeout,
+		split:       s.Metrics.split.WithLabelValues(topic),
 	}
-	p.put = p.client.Publish
-	p.client.EnableMessageOrdering = true
-	p.client.PublishSettings = s.publish(lane)
-	return p
 }
 
 // deliver publishes messages of one key in order and returns an error for each.
+// A request that was begun goes on when ctx ends, and none is begun after that.
 //
 // A request is refused as a whole. When it held several messages and the reason
 // is not an outage, one of them is to blame and the others are not: the request
@@ -60,37 +59,27 @@ func (p *publisher) deliver(ctx context.Context, messages []*contracts.Message) 
 	errs := make([]error, len(messages))
 	release, err := p.hold(ctx, messages[0].OrderingKey)
 	if err != nil {
-		failFrom(errs, allIndexes(len(messages)), classify(fmt.Errorf("wait for ordering key: %w", err)))
+		failFrom(errs, classify(fmt.Errorf("wait for ordering key: %w", err)))
 		return errs
 	}
-	defer func() { release() }()
+	defer release()
 
-	pending := allIndexes(len(messages)) // not acknowledged yet, oldest first
-	width := len(pending)                // messages to try together
-	for len(pending) > 0 {
-		batch := pending[:min(width, len(pending))]
-		answers, drained := p.send(ctx, pick(messages, batch), &release)
-		failure := firstFailure(answers)
-		if !drained { // what is still out may be acknowledged yet, so nobody is to blame
-			failure = p.undrainedFailure()
-		}
-		acked := map[int]bool{}
-		for i, answer := range answers {
-			if answer == nil {
-				acked[batch[i]] = true
-			}
-		}
-		left := len(batch) - len(acked)
-		pending = slices.DeleteFunc(pending, func(i int) bool { return acked[i] })
-		if failure == nil {
+	width := p.maxMessages // messages to try together
+	for acked := 0; acked < len(messages); {
+		pending := messages[acked:] // oldest first
+		n, bytes := requestOf(pending[:min(width, len(pending))], p.maxBytes)
+		err := p.send(ctx, context.WithoutCancel(ctx), pending[:n], bytes)
+		if err == nil {
+			acked += n
 			continue
 		}
-		if len(batch) == 1 || failure.Kind == contracts.Outage {
-			failFrom(errs, pending, failure)
+		failure := classify(err)
+		if n == 1 || failure.Kind == contracts.Outage {
+			failFrom(errs[acked:], failure)
 			return errs
 		}
 		p.split.Inc()
-		width = max(1, left/2)
+		width = n / 2
 	}
 	return errs
 }
@@ -104,109 +93,44 @@ func (p *publisher) hold(ctx context.Context, key string) (release func(), err e
 	return p.keys.acquire(ctx, key)
 }
 
-// send publishes a batch and waits for the answers, nil for acknowledged. When
-// it reports false some answers are still out: the key then stays with a
-// goroutine that waits for them, and release has become a no-op.
-func (p *publisher) send(ctx context.Context, batch []*contracts.Message, release *func()) (answers []error, drained bool) {
-	key := batch[0].OrderingKey
-	answers = make([]error, len(batch))
-	room, cancel := context.WithTimeout(ctx, p.timeout)
+// send publishes messages of about that many bytes in one request and waits for
+// the answer, which is one for all. ctx bounds the wait for room and call the
+// request, both beside the timeout.
+func (p *publisher) send(ctx, call context.Context, messages []*contracts.Message, bytes int) error {
+	if bytes > maxMessageBytes {
+		return tooLargeFailure(bytes)
+	}
+	if err := p.room.take(ctx, len(messages), bytes); err != nil {
+		return fmt.Errorf("wait for room: %w", err)
+	}
+	defer p.room.leave(len(messages), bytes)
+	if !p.begin() {
+		return stoppedFailure()
+	}
+	defer p.underWay.Done()
+	call, cancel := context.WithTimeout(call, p.timeout)
 	defer cancel()
-	results := make([]*gpubsub.PublishResult, 0, len(batch))
-	for i, m := range batch {
-		if err := checkSize(m); err != nil {
-			for j := range answers[i:] {
-				answers[i+j] = ier.ErrBehind
-			}
-			answers[i] = err
-			break
-		}
-		results = append(results, p.publish(room, &gpubsub.Message{
-			Data: m.Data, Attributes: m.Attributes, OrderingKey: key,
-		}))
-	}
-	n := p.await(ctx, results)
-	paused := false
-	for i, r := range results[:n] {
-		if _, err := r.Get(context.Background()); err != nil {
-			answers[i], paused = err, true
-		}
-	}
-	if n < len(results) {
-		for i := n; i < len(results); i++ {
-			answers[i] = ier.ErrBehind
-		}
-		p.finishLate(key, results[n:], paused, *release)
-		*release = func() {}
-		return answers, false
-	}
-	if paused {
-		p.client.ResumePublish(key)
-	}
-	return answers, true
+	_, err := p.client.Publish(call, encode(p.topic, messages))
+	return err
 }
 
-// publish queues a message as soon as there is room. The client makes its queues
-// on its first publish, under a lock whose other side every call holds while it
-// waits for room. If the first calls were concurrent, one that came too late to
-// make them would lock all others out until somebody got room. So the first
-// goes alone: nothing is under way yet, and it does not wait.
-func (p *publisher) publish(room context.Context, m *gpubsub.Message) (result *gpubsub.PublishResult) {
-	p.first.Do(func() { result = p.put(room, m) })
-	if result == nil {
-		result = p.put(room, m)
+// begin counts a request as under way, unless the publisher is stopped.
+func (p *publisher) begin() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.stopped {
+		return false
 	}
-	return result
+	p.underWay.Add(1)
+	return true
 }
 
-// await waits for the results in order and returns how many are there. All are,
-// unless ctx ended and p.timeout has passed since.
-func (p *publisher) await(ctx context.Context, results []*gpubsub.PublishResult) int {
-	ended := ctx.Done()
-	var tooLate <-chan time.Time
-	for i := 0; i < len(results); {
-		select {
-		case <-results[i].Ready():
-			i++
-		case <-ended:
-			ended = nil
-			tooLate = time.After(p.timeout)
-		case <-tooLate:
-			return i
-		}
-	}
-	return len(results)
-}
-
-func (p *publisher) undrainedFailure() *contracts.Failure {
-	return &contracts.Failure{
-		Kind: contracts.Outage, Code: codeUndrained,
-		Err: fmt.Errorf("publish message: no answer within %v after the stop", p.timeout),
-	}
-}
-
-// finishLate keeps the key until the last answer is there. Each request ends
-// by itself within p.timeout, and all of them with the client.
-func (p *publisher) finishLate(key string, results []*gpubsub.PublishResult, paused bool, release func()) {
-	p.undrained.Inc()
-	p.log.Warn("answers are still out after the stop", zap.Int("messages", len(results)))
-	p.late.Go(func() {
-		defer release()
-		for _, r := range results {
-			if _, err := r.Get(context.Background()); err != nil {
-				paused = true
-			}
-		}
-		if paused {
-			p.client.ResumePublish(key)
-		}
-	})
-}
-
-// stop sends what is queued and returns when every answer is there.
+// stop lets no request begin any more and returns when every answer is there.
 func (p *publisher) stop() {
-	p.client.Stop()
-	p.late.Wait()
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	p.underWay.Wait()
 }
 
 // stopWithin waits for stop, at most until ctx ends, and returns why it did not.
@@ -224,48 +148,10 @@ func stopWithin(ctx context.Context, stop func()) error {
 	}
 }
 
-// firstFailure is the failure that held the others up: the first answer that is
-// not a mere consequence. The client's pause is one, and it strikes messages in
-// front of the failed one too, when they were still queued.
-func firstFailure(answers []error) *contracts.Failure {
-	var consequence error
-	for _, err := range answers {
-		if err == nil || errors.Is(err, ier.ErrBehind) {
-			continue
-		}
-		if _, ok := errors.AsType[gpubsub.ErrPublishingPaused](err); ok {
-			consequence = err
-			continue
-		}
-		return classify(err)
-	}
-	if consequence != nil {
-		return &contracts.Failure{Kind: contracts.Outage, Code: codePaused, Err: consequence}
-	}
-	return nil
-}
-
-// failFrom gives the oldest pending message the failure and leaves the others
-// behind it.
-func failFrom(errs []error, pending []int, failure *contracts.Failure) {
-	for _, i := range pending {
+// failFrom gives the oldest message the failure and leaves the others behind it.
+func failFrom(errs []error, failure *contracts.Failure) {
+	for i := range errs {
 		errs[i] = ier.ErrBehind
 	}
-	errs[pending[0]] = failure
-}
-
-func allIndexes(n int) []int {
-	indexes := make([]int, n)
-	for i := range indexes {
-		indexes[i] = i
-	}
-	return indexes
-}
-
-func pick(messages []*contracts.Message, indexes []int) []*contracts.Message {
-	picked := make([]*contracts.Message, len(indexes))
-	for i, j := range indexes {
-		picked[i] = messages[j]
-	}
-	return picked
+	errs[0] = failure
 }

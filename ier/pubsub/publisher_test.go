@@ -2,12 +2,12 @@ package pubsub
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	gpubsub "cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -29,10 +29,7 @@ func refuse(data string, code codes.Code) func(context.Context, *pubsubpb.Publis
 
 func TestOutageInTheMiddleKeepsTheOrder(t *testing.T) {
 	c := setup(t)
-	target := c.target(t, c.topic(t), Settings{
-		MaxMessages: 10, // each of which fills a request, however long it takes to hand them over
-		Lanes:       map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: time.Second}},
-	})
+	target := c.target(t, c.topic(t), Settings{MaxMessages: 10})
 	c.server.fail(refuse("key/11", codes.Unavailable))
 	errs := target.Deliver(t.Context(), parcels("key", 1, 30))
 	if diff := cmp.Diff([]string{"acked x10", "outage Unavailable", "behind x19"}, answers(errs)); diff != "" {
@@ -87,9 +84,7 @@ func TestOnePoisonMessageIsFound(t *testing.T) {
 
 func TestPoisonIsFoundInFewRequests(t *testing.T) {
 	c := setup(t)
-	target := c.target(t, c.topic(t), Settings{
-		Lanes: map[contracts.Lane]contracts.LanePolicy{contracts.CriticalLane: {PublishDelay: 20 * time.Millisecond}},
-	})
+	target := c.target(t, c.topic(t), Settings{})
 	c.server.fail(refuse("key/100", codes.InvalidArgument))
 	target.Deliver(t.Context(), parcels("key", 1, 100))
 	if got := len(c.server.seen()); got > 20 {
@@ -155,8 +150,7 @@ func TestRetryIsShort(t *testing.T) {
 	}
 }
 
-// A key that is resumed while messages of it are queued lets them overtake the
-// one that failed.
+// The key is not given away between a call's requests.
 func TestNothingOvertakesAFailureThatIsUnderWay(t *testing.T) {
 	c := setup(t)
 	target := c.target(t, c.topic(t), Settings{MaxMessages: 1})
@@ -193,66 +187,74 @@ func TestNothingOvertakesAFailureThatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestAnswersAreWaitedForAfterTheContextHasEnded(t *testing.T) {
-	c := setup(t)
-	target := c.target(t, c.topic(t), Settings{})
-	ctx, cancel := context.WithCancel(t.Context())
-	c.server.fail(func(context.Context, *pubsubpb.PublishRequest) error {
-		cancel()
-		return nil
-	})
-	got := answers(target.Deliver(ctx, parcels("key", 1, 1)))
-	if diff := cmp.Diff([]string{"acked"}, got); diff != "" {
-		t.Errorf("answer (-want +got):\n%s", diff)
+// A request that is out when the context ends is waited for, so that nobody
+// else has the key meanwhile; what was not sent yet stays unsent.
+func TestTheRequestUnderWayIsWaitedForAfterTheContextHasEnded(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer error
+		want   []string
+		stored []string
+	}{
+		{"acknowledged", nil, []string{"acked", "outage Canceled", "behind"}, []string{"key/1", "other/1"}},
+		{"refused", status.Error(codes.InvalidArgument, "scripted"), []string{"permanent InvalidArgument", "behind x2"}, []string{"other/1"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := setup(t)
+			target := c.target(t, c.topic(t), Settings{MaxMessages: 1, Timeout: patience})
+			keys := target.lanes[contracts.CriticalLane].keys
+			ctx, cancel := context.WithCancel(t.Context())
+			hang := make(chan struct{})
+			c.server.fail(func(rpc context.Context, req *pubsubpb.PublishRequest) error {
+				if dataOf(req.Messages)[0] != "key/1" {
+					return nil
+				}
+				cancel()
+				select {
+				case <-hang:
+					return test.answer
+				case <-rpc.Done():
+					return rpc.Err()
+				}
+			})
+			var wg sync.WaitGroup
+			var got []error
+			wg.Go(func() { got = target.Deliver(ctx, parcels("key", 1, 3)) })
+			<-ctx.Done()
+			if errs := target.Deliver(t.Context(), parcels("other", 1, 1)); errs[0] != nil {
+				t.Errorf("another key: %v", errs[0])
+			}
+			if keys.size() != 1 {
+				t.Error("the key was given away with an answer still out")
+			}
+			close(hang)
+			wg.Wait()
+			if diff := cmp.Diff(test.want, answers(got)); diff != "" {
+				t.Errorf("answers (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.stored, slices.Sorted(slices.Values(c.server.stored()))); diff != "" {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestAnswersThatComeTooLateKeepTheKey(t *testing.T) {
+// What has no answer within the timeout is an outage, and the key free again.
+func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 	c := setup(t)
-	const timeout = 3 * time.Second
-	target := c.target(t, c.topic(t), Settings{MaxMessages: 1, Timeout: timeout})
-	lane := target.lanes[contracts.CriticalLane]
-	keys := lane.keys
-	handed := make(chan struct{}) // closed when the client has all three
-	put := lane.put
-	lane.put = func(ctx context.Context, m *gpubsub.Message) *gpubsub.PublishResult {
-		result := put(ctx, m)
-		if string(m.Data) == "key/3" {
-			close(handed)
-		}
-		return result
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	hang := make(chan struct{})
-	// The first request answers half-way through the wait after the stop, so
-	// that the second still has time of its own when the wait is over.
-	c.server.fail(func(rpc context.Context, req *pubsubpb.PublishRequest) error {
-		switch dataOf(req.Messages)[0] {
-		case "key/1":
-			<-handed
-			cancel()
-			<-time.After(timeout / 2)
-		case "key/2":
-			select {
-			case <-hang:
-			case <-rpc.Done():
-			}
-			return status.Error(codes.ResourceExhausted, "scripted")
-		}
-		return nil
+	target := c.target(t, c.topic(t), Settings{Timeout: 50 * time.Millisecond})
+	c.server.fail(func(rpc context.Context, _ *pubsubpb.PublishRequest) error {
+		<-rpc.Done()
+		return rpc.Err()
 	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	got := answers(target.Deliver(ctx, parcels("key", 1, 3)))
-	if diff := cmp.Diff([]string{"acked", "outage Undrained", "behind"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"outage DeadlineExceeded", "behind x2"}, got); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
-	if keys.size() != 1 {
-		t.Error("the key was given away with answers still out")
-	}
-	close(hang)
-	eventually(t, "the key is free again", func() bool { return keys.size() == 0 })
-	got = answers(target.Deliver(t.Context(), parcels("key", 4, 6)))
-	if diff := cmp.Diff([]string{"acked x3"}, got); diff != "" {
-		t.Errorf("answers afterwards (-want +got):\n%s", diff)
+	if n := target.lanes[contracts.CriticalLane].keys.size(); n != 0 {
+		t.Errorf("%d keys are held, want 0", n)
 	}
 }
 
@@ -309,6 +311,58 @@ func TestCloseKeepsItsDeadline(t *testing.T) {
 	}
 	if err := target.Close(t.Context()); err != nil {
 		t.Errorf("second Close: %v", err)
+	}
+}
+
+func TestCloseWaitsForTheRequestsUnderWay(t *testing.T) {
+	c := setup(t)
+	target, err := NewTarget(c.clients, c.topic(t), Settings{MaxMessages: 2, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const callers = 3
+	arrived, hang := make(chan struct{}, callers), make(chan struct{})
+	c.server.fail(func(context.Context, *pubsubpb.PublishRequest) error {
+		arrived <- struct{}{}
+		<-hang
+		return nil
+	})
+	got := make([][]string, callers)
+	var calls, closing sync.WaitGroup
+	for i := range callers {
+		calls.Go(func() { got[i] = answers(target.Deliver(t.Context(), parcels(fmt.Sprint(i), 1, 5))) })
+	}
+	for range callers {
+		<-arrived
+	}
+	closed := make(chan struct{})
+	closing.Go(func() {
+		defer close(closed)
+		if err := target.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	p := target.lanes[contracts.CriticalLane]
+	eventually(t, "the publisher takes no more", func() bool {
+		p.mu.RLock()
+		defer p.mu.RUnlock()
+		return p.stopped
+	})
+	select {
+	case <-closed:
+		t.Error("Close returned with requests under way")
+	default:
+	}
+	close(hang)
+	closing.Wait()
+	calls.Wait()
+	for i := range callers { // a call's next request is not begun
+		if diff := cmp.Diff([]string{"acked x2", "outage Stopped", "behind x2"}, got[i]); diff != "" {
+			t.Errorf("answers of call %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if n := len(c.server.seen()); n != callers {
+		t.Errorf("%d requests, want %d", n, callers)
 	}
 }
 

@@ -31,15 +31,16 @@ func NewTarget(clients *Clients, topic string, s Settings) (*Target, error) {
 	s.Metrics.topicAtZero(topic)
 	t := &Target{topic: topic, metrics: s.Metrics, lanes: map[contracts.Lane]*publisher{}}
 	for _, lane := range contracts.Lanes() {
-		t.lanes[lane] = newPublisher(clients.Lane(lane), topic, lane, s)
+		t.lanes[lane] = newPublisher(clients.Lane(lane), topic, s)
 	}
 	return t, nil
 }
 
 // Deliver publishes parcels in the lane of the first. It returns when every
-// answer is there, which takes Settings.Timeout for each request at the longest.
-// The requests go on when ctx ends; Deliver then waits one Timeout for them and
-// calls what is still out an outage.
+// answer is there. A request, and its wait for room, take Settings.Timeout each
+// at the longest; what has no answer by then is an outage. When ctx ends, the
+// request that is out goes on and Deliver waits for it; what was not sent yet is
+// an outage.
 func (t *Target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	if len(parcels) == 0 {
 		return nil
@@ -57,8 +58,8 @@ func (t *Target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	return errs
 }
 
-// Close sends what is still under way and stops the publishers; later calls of
-// Deliver fail. When ctx ends first it returns an error and leaves the rest to
+// Close waits for the requests under way and stops the publishers: nothing is
+// sent any more, and later calls of Deliver fail. When ctx ends first it returns an error and leaves the rest to
 // Clients.Close, which cuts it off.
 func (t *Target) Close(ctx context.Context) error {
 	err := stopWithin(ctx, func() {
@@ -77,12 +78,8 @@ func (t *Target) Close(ctx context.Context) error {
 // Targets are the Pub/Sub targets of a catalog, by name.
 type Targets map[string]*Target
 
-// NewTargets makes a target for each one of the catalog that is on Pub/Sub. The
-// catalog's lanes decide on the publish delays when s names none.
+// NewTargets makes a target for each one of the catalog that is on Pub/Sub.
 func NewTargets(clients *Clients, catalog *contracts.Catalog, s Settings) (Targets, error) {
-	if s.Lanes == nil {
-		s.Lanes = catalog.Lanes
-	}
 	s = s.withDefaults()
 	targets := Targets{}
 	for name, spec := range catalog.Targets {

@@ -13,9 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
-	"pgregory.net/rapid"
 
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
@@ -157,25 +155,6 @@ func TestOversizedMessageIsPermanentAndHarmsNoOther(t *testing.T) {
 	})
 }
 
-// A message that passes the check must never be too large for the client.
-func TestSizeCheckReckonsNoLessThanTheEncoding(t *testing.T) {
-	data := make([]byte, maxMessageBytes+1000)
-	rapid.Check(t, func(t *rapid.T) {
-		m := &contracts.Message{
-			OrderingKey: rapid.StringN(0, 300, -1).Draw(t, "key"),
-			Attributes:  rapid.MapOfN(rapid.StringN(0, 20, -1), rapid.StringN(0, 300, -1), 0, 20).Draw(t, "attributes"),
-		}
-		size := func() int {
-			return proto.Size(&pubsubpb.PubsubMessage{Data: m.Data, OrderingKey: m.OrderingKey, Attributes: m.Attributes})
-		}
-		room := maxMessageBytes - size() - len("tag and length")
-		m.Data = data[:room+rapid.IntRange(-300, 50).Draw(t, "surplus")]
-		if checkSize(m) == nil && size() > maxMessageBytes {
-			t.Errorf("a message of %d bytes passed, at most %d may", size(), int(maxMessageBytes))
-		}
-	})
-}
-
 func TestMissingTopicIsAnOutageUntilItIsThere(t *testing.T) {
 	everyCloud(t, func(t *testing.T, c *cloud) {
 		there, missing := c.topic(t), "missing-"+c.topic(t)
@@ -221,61 +200,9 @@ func TestEachLaneHasItsOwnConnection(t *testing.T) {
 	}
 }
 
-func TestFlowControlBoundsWhatIsUnderWay(t *testing.T) {
-	c := setup(t)
-	target := c.target(t, c.topic(t), Settings{MaxOutstanding: 3, Timeout: patience})
-	var (
-		mu             sync.Mutex
-		underWay, most int
-		hang           = make(chan struct{})
-		arrived        = make(chan struct{}, 100)
-	)
-	c.server.fail(func(context.Context, *pubsubpb.PublishRequest) error {
-		mu.Lock()
-		underWay++
-		if underWay > most {
-			most = underWay
-		}
-		mu.Unlock()
-		arrived <- struct{}{}
-		<-hang
-		mu.Lock()
-		underWay--
-		mu.Unlock()
-		return nil
-	})
-	var wg sync.WaitGroup
-	for i := range 9 {
-		wg.Go(func() {
-			if errs := target.Deliver(t.Context(), parcels(fmt.Sprint(i), 1, 1)); errs[0] != nil {
-				t.Errorf("deliver: %v", errs[0])
-			}
-		})
-	}
-	for range 3 {
-		<-arrived
-	}
-	// No room is left: a caller whose context ends gives up, and its key with it.
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	got := answers(target.Deliver(ctx, parcels("late", 1, 2)))
-	if diff := cmp.Diff([]string{"outage DeadlineExceeded", "behind"}, got); diff != "" {
-		t.Errorf("answers without room (-want +got):\n%s", diff)
-	}
-	close(hang)
-	wg.Wait()
-	if most != 3 {
-		t.Errorf("%d messages were under way at once, want 3", most)
-	}
-	if errs := target.Deliver(t.Context(), parcels("late", 1, 2)); errs[0] != nil || errs[1] != nil {
-		t.Errorf("the key did not recover: %v", errs)
-	}
-}
-
 func TestTargetsOfACatalog(t *testing.T) {
 	c := setup(t)
 	catalog := &contracts.Catalog{
-		Lanes: map[contracts.Lane]contracts.LanePolicy{contracts.BackgroundLane: {PublishDelay: 3 * time.Millisecond}},
 		Targets: map[string]contracts.TargetSpec{
 			"FUNNEL":         {Name: "FUNNEL", Kind: contracts.KindPubSub, Topic: "ier-funnel"},
 			"CLAIMS_HANDLER": {Name: "CLAIMS_HANDLER", Kind: contracts.KindHandler},
@@ -287,14 +214,6 @@ func TestTargetsOfACatalog(t *testing.T) {
 	}
 	if len(targets) != 1 || targets["FUNNEL"] == nil || targets["FUNNEL"].topic != "ier-funnel" {
 		t.Errorf("targets are %v, want FUNNEL alone", targets)
-	}
-	delays := map[contracts.Lane]time.Duration{}
-	for lane, p := range targets["FUNNEL"].lanes {
-		delays[lane] = p.client.PublishSettings.DelayThreshold
-	}
-	want := map[contracts.Lane]time.Duration{contracts.CriticalLane: 0, contracts.StandardLane: 0, contracts.BackgroundLane: 3 * time.Millisecond}
-	if diff := cmp.Diff(want, delays); diff != "" {
-		t.Errorf("publish delays (-want +got):\n%s", diff)
 	}
 	if err := targets.Close(t.Context()); err != nil {
 		t.Error(err)
