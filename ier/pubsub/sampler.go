@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"outboxrelay/contracts"
 	"outboxrelay/ier"
 )
 
@@ -78,8 +79,7 @@ func (c SamplerConfig) withDefaults() SamplerConfig {
 // Sample returns at once.
 type Sampler struct {
 	cfg     SamplerConfig
-	publish func(context.Context, *gpubsub.Message) error
-	stop    func()
+	publish func(context.Context, *contracts.Message) error
 
 	mu      sync.RWMutex // guards closed against samples
 	closed  bool
@@ -96,21 +96,18 @@ func NewSampler(client *gpubsub.Client, cfg SamplerConfig) (*Sampler, error) {
 		return nil, fmt.Errorf("configure sampler: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	p := client.Publisher(cfg.Topic)
-	p.PublishSettings.DelayThreshold = 0 // a message is a batch already
-	p.PublishSettings.CountThreshold = 1
-	p.PublishSettings.Timeout = cfg.Timeout
-	s := newSampler(cfg, func(ctx context.Context, m *gpubsub.Message) error {
-		_, err := p.Publish(ctx, m).Get(ctx)
+	topic := topicName(client, cfg.Topic)
+	return newSampler(cfg, func(ctx context.Context, m *contracts.Message) error {
+		ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+		defer cancel()
+		_, err := client.TopicAdminClient.Publish(ctx, encode(topic, []*contracts.Message{m}))
 		return err
-	})
-	s.stop = p.Stop
-	return s.start(), nil
+	}).start(), nil
 }
 
-func newSampler(cfg SamplerConfig, publish func(context.Context, *gpubsub.Message) error) *Sampler {
+func newSampler(cfg SamplerConfig, publish func(context.Context, *contracts.Message) error) *Sampler {
 	s := &Sampler{
-		cfg: cfg, publish: publish, stop: func() {},
+		cfg: cfg, publish: publish,
 		samples:    make(chan ier.LagSample, cfg.Buffer),
 		done:       make(chan struct{}),
 		published:  cfg.Metrics.samples.WithLabelValues(samplesPublished),
@@ -166,7 +163,6 @@ func (s *Sampler) Close(ctx context.Context) error {
 // counts them.
 func (s *Sampler) run(ctx context.Context) {
 	defer close(s.done)
-	defer s.stop()
 	var (
 		lines  bytes.Buffer
 		count  int
@@ -216,7 +212,7 @@ func (s *Sampler) send(ctx context.Context, lines []byte, count int) {
 		s.refused.Add(float64(count))
 		return
 	}
-	err := s.publish(ctx, &gpubsub.Message{
+	err := s.publish(ctx, &contracts.Message{
 		Data: bytes.Clone(lines),
 		Attributes: map[string]string{
 			"metric":      "relay_lag",

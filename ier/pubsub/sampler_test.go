@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	gpubsub "cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,7 +19,7 @@ import (
 )
 
 // topicFunc starts a sampler over a topic made of one function.
-func topicFunc(cfg SamplerConfig, reg *prometheus.Registry, publish func(context.Context, *gpubsub.Message) error) *Sampler {
+func topicFunc(cfg SamplerConfig, reg *prometheus.Registry, publish func(context.Context, *contracts.Message) error) *Sampler {
 	cfg.Topic = "domain-metrics"
 	cfg.Metrics = NewMetrics(reg)
 	return newSampler(cfg.withDefaults(), publish).start()
@@ -75,7 +74,7 @@ func TestSamplesTravelTogether(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got [][]string
 				start, last := time.Now(), time.Now()
-				s := topicFunc(test.cfg, prometheus.NewRegistry(), func(_ context.Context, m *gpubsub.Message) error {
+				s := topicFunc(test.cfg, prometheus.NewRegistry(), func(_ context.Context, m *contracts.Message) error {
 					got, last = append(got, eventIDs(t, m.Data)), time.Now()
 					return nil
 				})
@@ -101,7 +100,7 @@ func TestSamplesTravelTogether(t *testing.T) {
 func TestHangingTopicBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
-		s := topicFunc(SamplerConfig{Buffer: 10, MaxSamples: 5}, reg, func(ctx context.Context, _ *gpubsub.Message) error {
+		s := topicFunc(SamplerConfig{Buffer: 10, MaxSamples: 5}, reg, func(ctx context.Context, _ *contracts.Message) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
@@ -138,7 +137,7 @@ func TestCloseSendsWhatIsBuffered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		var got []string
-		s := topicFunc(SamplerConfig{}, reg, func(_ context.Context, m *gpubsub.Message) error {
+		s := topicFunc(SamplerConfig{}, reg, func(_ context.Context, m *contracts.Message) error {
 			got = append(got, eventIDs(t, m.Data)...)
 			return nil
 		})
@@ -162,7 +161,7 @@ func TestRefusedSamplesAreCountedAndTheNextOnesSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		down := true
-		s := topicFunc(SamplerConfig{MaxSamples: 1}, reg, func(context.Context, *gpubsub.Message) error {
+		s := topicFunc(SamplerConfig{MaxSamples: 1}, reg, func(context.Context, *contracts.Message) error {
 			if down {
 				return errors.New("down")
 			}
