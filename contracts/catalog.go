@@ -26,7 +26,6 @@ type LanePolicy struct {
 	Window       int           // documents in a listener's window
 	InFlight     int           // records of one outbox in memory at most
 	InFlightMiB  int           // what the records of all outboxes in memory take up at most in one instance, about; those that wait for a retry apart
-	PublishDelay time.Duration // how long a publish waits for company; 0: none
 	SettleLinger time.Duration // how long a delivered record waits for company before it is marked, which its lag does not count; 0: none
 }
 

@@ -40,9 +40,9 @@ func TestDefaultCatalogIsTheContract(t *testing.T) {
 	topic := func(name, topic string) TargetSpec { return TargetSpec{Name: name, Kind: KindPubSub, Topic: topic} }
 	want := &Catalog{
 		Lanes: map[Lane]LanePolicy{
-			CriticalLane:   {SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8, PublishDelay: 0, SettleLinger: 50 * time.Millisecond},
-			StandardLane:   {SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8, PublishDelay: time.Millisecond, SettleLinger: 100 * time.Millisecond},
-			BackgroundLane: {SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 500, InFlight: 1000, InFlightMiB: 8, PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond},
+			CriticalLane:   {SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8, SettleLinger: 50 * time.Millisecond},
+			StandardLane:   {SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8, SettleLinger: 100 * time.Millisecond},
+			BackgroundLane: {SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 500, InFlight: 1000, InFlightMiB: 8, SettleLinger: 200 * time.Millisecond},
 		},
 		Targets: map[string]TargetSpec{
 			"FUNNEL":             topic("FUNNEL", "ier-funnel-standard"),

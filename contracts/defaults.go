@@ -18,15 +18,15 @@ func defaultLanes() map[Lane]LanePolicy {
 	return map[Lane]LanePolicy{
 		CriticalLane: {
 			SLA: 500 * time.Millisecond, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8,
-			PublishDelay: 0, SettleLinger: 50 * time.Millisecond,
+			SettleLinger: 50 * time.Millisecond,
 		},
 		StandardLane: {
 			SLA: 2 * time.Second, Workers: 64, Run: 100, Window: 500, InFlight: 1000, InFlightMiB: 8,
-			PublishDelay: time.Millisecond, SettleLinger: 100 * time.Millisecond,
+			SettleLinger: 100 * time.Millisecond,
 		},
 		BackgroundLane: {
 			SLA: 30 * time.Second, Workers: 16, Run: 200, Window: 500, InFlight: 1000, InFlightMiB: 8,
-			PublishDelay: 5 * time.Millisecond, SettleLinger: 200 * time.Millisecond,
+			SettleLinger: 200 * time.Millisecond,
 		},
 	}
 }

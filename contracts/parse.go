@@ -105,7 +105,7 @@ func (p *catalogParser) parseLanes(top *section) {
 	for _, l := range Lanes() {
 		def := p.cat.Lanes[l]
 		s := p.r.open(lanes.get(string(l)), "lane "+string(l),
-			"sla", "workers", "run", "window", "inFlight", "inFlightMiB", "publishDelay", "settleLinger")
+			"sla", "workers", "run", "window", "inFlight", "inFlightMiB", "settleLinger")
 		p.cat.Lanes[l] = LanePolicy{
 			SLA:          s.duration("sla", def.SLA, time.Millisecond),
 			Workers:      int(s.integer("workers", int64(def.Workers), 10_000)),
@@ -113,7 +113,6 @@ func (p *catalogParser) parseLanes(top *section) {
 			Window:       int(s.integer("window", int64(def.Window), 100_000)),
 			InFlight:     int(s.integer("inFlight", int64(def.InFlight), 10_000_000)),
 			InFlightMiB:  int(s.integer("inFlightMiB", int64(def.InFlightMiB), 10_000)),
-			PublishDelay: s.duration("publishDelay", def.PublishDelay, 0),
 			SettleLinger: s.duration("settleLinger", def.SettleLinger, 0),
 		}
 	}

@@ -46,13 +46,12 @@ func TestCatalogFaults(t *testing.T) {
 		{"duplicate target", "targets:\n  T: {kind: pubsub, topic: the-topic}\n  T: {kind: handler}\n" + box(soundEvent), []string{`3: duplicate key "T"; keep one of them`}},
 		{"unknown lane in lanes", sound + "lanes:\n  FAST_LANE: {workers: 1}\n", []string{`9: lanes: unknown key "FAST_LANE"; remove it or use one of CRITICAL_LANE, STANDARD_LANE, BACKGROUND_LANE`}},
 		{"lane without policy", sound + "lanes:\n  CRITICAL_LANE:\n", []string{`9: lanes: "CRITICAL_LANE" has no value; give it one or leave the key out`}},
-		{"bad lane policy", sound + "lanes:\n  CRITICAL_LANE: {sla: fast, workers: 0, run: 1.5, window: many, publishDelay: -1ms, settleLinger: [1ms]}\n", []string{
+		{"bad lane policy", sound + "lanes:\n  CRITICAL_LANE: {sla: fast, workers: 0, run: 1.5, window: many, settleLinger: -1ms}\n", []string{
 			"9: lane CRITICAL_LANE: sla is not a duration; write it like 500ms, 2s or 168h",
 			"9: lane CRITICAL_LANE: workers is 0, out of range; use 1 to 10000",
 			"9: lane CRITICAL_LANE: run is a number, want an integer; write digits",
 			"9: lane CRITICAL_LANE: window is text, want an integer; write digits",
-			"9: lane CRITICAL_LANE: publishDelay is -1ms, less than 0s; raise it",
-			"9: lane CRITICAL_LANE: settleLinger is not a duration; write it like 500ms, 2s or 168h",
+			"9: lane CRITICAL_LANE: settleLinger is -1ms, less than 0s; raise it",
 		}},
 		{"bad retry", sound + "retry: {maxAttempts: 0, initial: 2s, max: 1s, multiplier: .inf}\n", []string{
 			"8: retry: maxAttempts is 0, out of range; use 1 to 1000",
@@ -293,8 +292,8 @@ func TestPrintRoundTrip(t *testing.T) {
 func randomCatalog(t *rapid.T) string {
 	var b strings.Builder
 	millis := rapid.Int64Range(0, 100_000_000)
-	fmt.Fprintf(&b, "lanes: {%s: {sla: %dms, workers: %d, publishDelay: %dus}}\n", rapid.SampledFrom(Lanes()).Draw(t, "lane"),
-		millis.Draw(t, "sla")+1, rapid.IntRange(1, 99).Draw(t, "workers"), millis.Draw(t, "delay"))
+	fmt.Fprintf(&b, "lanes: {%s: {sla: %dms, workers: %d, settleLinger: %dus}}\n", rapid.SampledFrom(Lanes()).Draw(t, "lane"),
+		millis.Draw(t, "sla")+1, rapid.IntRange(1, 99).Draw(t, "workers"), millis.Draw(t, "linger"))
 	fmt.Fprintf(&b, "retry: {multiplier: %v}\nreplay: {delays: [%dms, %ds], ratePerSecond: %v}\n", rapid.Float64Range(1, 1000).Draw(t, "multiplier"),
 		millis.Draw(t, "first"), millis.Draw(t, "second"), rapid.Float64Range(0.001, 100_000).Draw(t, "rate"))
 	b.WriteString(soundTargets + "  H: {kind: handler}\neveryOutbox:\n- {type: Every, lane: BACKGROUND_LANE, tier: SAFE_AUTO, targets: [H], revokeTokens: ")

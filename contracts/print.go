@@ -44,7 +44,6 @@ type (
 		Window       int
 		InFlight     int             `yaml:"inFlight"`
 		InFlightMiB  int             `yaml:"inFlightMiB"`
-		PublishDelay printedDuration `yaml:"publishDelay"`
 		SettleLinger printedDuration `yaml:"settleLinger"`
 	}
 	printedTarget struct {
@@ -105,7 +104,7 @@ func printed(c *Catalog) printedCatalog {
 func printLane(l LanePolicy) printedLane {
 	return printedLane{
 		SLA: printedDuration(l.SLA), Workers: l.Workers, Run: l.Run, Window: l.Window, InFlight: l.InFlight, InFlightMiB: l.InFlightMiB,
-		PublishDelay: printedDuration(l.PublishDelay), SettleLinger: printedDuration(l.SettleLinger),
+		SettleLinger: printedDuration(l.SettleLinger),
 	}
 }
 
