@@ -51,28 +51,32 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-// topicAtZero creates a topic's series before its first message.
-func (m *Metrics) topicAtZero(topic string) {
-	for _, result := range []string{resultAcked, resultFailed, resultBehind} {
-		m.published.WithLabelValues(topic, result)
+// topicMetrics count what was handed to one topic.
+type topicMetrics struct{ acked, failed, behind prometheus.Counter }
+
+// topic creates a topic's series, so that they are there before its first message.
+func (m *Metrics) topic(topic string) *topicMetrics {
+	return &topicMetrics{
+		acked:  m.published.WithLabelValues(topic, resultAcked),
+		failed: m.published.WithLabelValues(topic, resultFailed),
+		behind: m.published.WithLabelValues(topic, resultBehind),
 	}
-	m.split.WithLabelValues(topic)
 }
 
 // count counts the answers of one call.
-func (m *Metrics) count(topic string, errs []error) {
-	n := map[string]int{}
+func (m *topicMetrics) count(errs []error) {
+	var acked, failed, behind int
 	for _, err := range errs {
 		switch {
 		case err == nil:
-			n[resultAcked]++
+			acked++
 		case errors.Is(err, ier.ErrBehind):
-			n[resultBehind]++
+			behind++
 		default:
-			n[resultFailed]++
+			failed++
 		}
 	}
-	for result, count := range n {
-		m.published.WithLabelValues(topic, result).Add(float64(count))
-	}
+	m.acked.Add(float64(acked))
+	m.failed.Add(float64(failed))
+	m.behind.Add(float64(behind))
 }

@@ -15,7 +15,7 @@ import (
 // signals do.
 type OrderedPublisher struct {
 	topic   string
-	metrics *Metrics
+	metrics *topicMetrics
 	p       *publisher
 }
 
@@ -29,8 +29,7 @@ func NewOrderedPublisher(client *gpubsub.Client, topic string, s Settings) (*Ord
 		return nil, fmt.Errorf("create ordered publisher of topic %s: %w", topic, err)
 	}
 	s = s.withDefaults()
-	s.Metrics.topicAtZero(topic)
-	return &OrderedPublisher{topic: topic, metrics: s.Metrics, p: newPublisher(client, topic, s)}, nil
+	return &OrderedPublisher{topic: topic, metrics: s.Metrics.topic(topic), p: newPublisher(client, topic, s)}, nil
 }
 
 // PublishOrdered returns once the message was acknowledged, or with an error that
@@ -40,7 +39,7 @@ func NewOrderedPublisher(client *gpubsub.Client, topic string, s Settings) (*Ord
 func (o *OrderedPublisher) PublishOrdered(ctx context.Context, key string, data []byte, attributes map[string]string) error {
 	m := &contracts.Message{Data: data, Attributes: attributes, OrderingKey: key}
 	errs := o.p.deliver(ctx, []*contracts.Message{m})
-	o.metrics.count(o.topic, errs)
+	o.metrics.count(errs)
 	if err := errs[0]; err != nil {
 		return fmt.Errorf("publish to topic %s: %w", o.topic, err)
 	}

@@ -14,7 +14,7 @@ import (
 // that lane's client.
 type Target struct {
 	topic   string
-	metrics *Metrics
+	metrics *topicMetrics
 	lanes   map[contracts.Lane]*publisher
 }
 
@@ -28,8 +28,7 @@ func NewTarget(clients *Clients, topic string, s Settings) (*Target, error) {
 		return nil, fmt.Errorf("create target of topic %s: %w", topic, err)
 	}
 	s = s.withDefaults()
-	s.Metrics.topicAtZero(topic)
-	t := &Target{topic: topic, metrics: s.Metrics, lanes: map[contracts.Lane]*publisher{}}
+	t := &Target{topic: topic, metrics: s.Metrics.topic(topic), lanes: map[contracts.Lane]*publisher{}}
 	for _, lane := range contracts.Lanes() {
 		t.lanes[lane] = newPublisher(clients.Lane(lane), topic, s)
 	}
@@ -54,7 +53,7 @@ func (t *Target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 		messages[i] = parcels[i].Message
 	}
 	errs := p.deliver(ctx, messages)
-	t.metrics.count(t.topic, errs)
+	t.metrics.count(errs)
 	return errs
 }
 
