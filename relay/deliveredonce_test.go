@@ -9,6 +9,7 @@ import (
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/thorough"
@@ -150,9 +151,23 @@ func (p *publishes) intercept(ctx context.Context, method string, req, reply any
 		return nil
 	}
 	for _, m := range call.GetMessages() {
-		p.failed[messageKey(topic, m.GetAttributes())] = true
+		p.failed[messageKey(topic, onTheWire(m).GetAttributes())] = true
 	}
 	return err
+}
+
+// onTheWire is the message as the service reads it: on its way there its
+// attributes are encoded already.
+func onTheWire(m *pb.PubsubMessage) *pb.PubsubMessage {
+	wire, err := proto.Marshal(m)
+	if err != nil {
+		return m
+	}
+	read := &pb.PubsubMessage{}
+	if err := proto.Unmarshal(wire, read); err != nil {
+		return m
+	}
+	return read
 }
 
 // messageKey tells messages apart: one topic gets a record for each of its targets.

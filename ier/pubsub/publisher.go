@@ -108,9 +108,13 @@ func (p *publisher) send(ctx, call context.Context, messages []*contracts.Messag
 		return stoppedFailure()
 	}
 	defer p.underWay.Done()
+	req, err := encode(p.topic, messages)
+	if err != nil {
+		return err
+	}
 	call, cancel := context.WithTimeout(call, p.timeout)
 	defer cancel()
-	_, err := p.client.Publish(call, encode(p.topic, messages))
+	_, err = p.client.Publish(call, req)
 	return err
 }
 

@@ -2,7 +2,6 @@ package pubsub
 
 import (
 	gpubsub "cloud.google.com/go/pubsub/v2"
-	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 
 	"outboxrelay/contracts"
 )
@@ -40,15 +39,4 @@ func sizeOf(msg *contracts.Message) int {
 		size += len(name) + len(value) + perField
 	}
 	return size
-}
-
-// encode makes the request that publishes messages to topic, a full name.
-func encode(topic string, messages []*contracts.Message) *pubsubpb.PublishRequest {
-	all := make([]pubsubpb.PubsubMessage, len(messages)) // one piece of memory for all
-	refs := make([]*pubsubpb.PubsubMessage, len(messages))
-	for i, m := range messages {
-		all[i].Data, all[i].Attributes, all[i].OrderingKey = m.Data, m.Attributes, m.OrderingKey
-		refs[i] = &all[i]
-	}
-	return &pubsubpb.PublishRequest{Topic: topic, Messages: refs}
 }

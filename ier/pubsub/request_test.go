@@ -124,10 +124,10 @@ func TestRequestsAreNoLargerThanReckoned(t *testing.T) {
 			if n < len(pending) && bytes+sizeOf(pending[n]) <= maxRequestBytes {
 				t.Errorf("%d messages with %d bytes in a request that has room for one of %d", n, bytes, sizeOf(pending[n]))
 			}
-			if got := proto.Size(encode("", pending[:n])); got > bytes {
+			if got := proto.Size(plain("", pending[:n])); got > bytes {
 				t.Errorf("the request takes %d bytes, %d were reckoned", got, bytes)
 			}
-			if got := proto.Size(encode(topic, pending[:n])); bytes <= maxMessageBytes && got > 10_000_000 {
+			if got := proto.Size(plain(topic, pending[:n])); bytes <= maxMessageBytes && got > 10_000_000 {
 				t.Errorf("the request takes %d bytes", got)
 			}
 			pending = pending[n:]
