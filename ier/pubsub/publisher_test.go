@@ -247,9 +247,7 @@ func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 		<-rpc.Done()
 		return rpc.Err()
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	got := answers(target.Deliver(ctx, parcels("key", 1, 3)))
+	got := answers(target.Deliver(t.Context(), parcels("key", 1, 3)))
 	if diff := cmp.Diff([]string{"outage DeadlineExceeded", "behind x2"}, got); diff != "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
