@@ -1,5 +1,5 @@
-// Package floor is the least that a relay can do with the same clients: listen,
-// publish, mark. It has no order, no dead letters, no leases, no metrics, and no
+// Package floor is the least that a relay can do with the same clients: listen or
+// poll, publish, mark. It has no order, no dead letters, no leases, no metrics, and no
 // retries but of commits that the server aborted. A bench measures the relay against it.
 package floor
 
@@ -20,13 +20,14 @@ import (
 type Config struct {
 	Project string
 	Catalog *contracts.Catalog // without handler targets: the floor only publishes
-	Window  int                // documents in a listener's window
+	Window  int                // documents in a listener's window; 0: it polls
+	Page    int                // documents of a polled page; 0: it listens
 }
 
 const (
 	// commitWrites bounds the marks of one commit: Firestore's classic limit.
 	commitWrites = 500
-	// commits are under way at once at most.
+	// commits are under way at once at most. A floor that polls has as many pages.
 	commits = 4
 )
 
@@ -36,8 +37,11 @@ func (c Config) Validate() error {
 	if c.Project == "" {
 		errs = append(errs, errors.New("project is missing"))
 	}
-	if c.Window < 1 {
-		errs = append(errs, fmt.Errorf("window is %d, want at least 1", c.Window))
+	if c.Window < 0 || c.Page < 0 || (c.Window > 0) == (c.Page > 0) {
+		errs = append(errs, fmt.Errorf("window is %d and page is %d, want one of them, at least 1", c.Window, c.Page))
+	}
+	if c.Page > commitWrites {
+		errs = append(errs, fmt.Errorf("page is %d, want at most %d, the marks of one commit", c.Page, commitWrites))
 	}
 	if c.Catalog == nil {
 		return errors.Join(append(errs, errors.New("catalog is missing"))...)
@@ -67,19 +71,39 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer ps.Close() //nolint:errcheck // nothing is under way any more
 
-	marks := make(chan *firestore.DocumentRef, commitWrites*commits)
 	topics := openTopics(ps, cfg.Catalog)
 	defer topics.stop()
 	g, work := errgroup.WithContext(ctx)
-	for _, outbox := range cfg.Catalog.Outboxes {
-		for _, lane := range outbox.Lanes() {
-			w := &watcher{outbox: outbox, lane: lane, window: cfg.Window, topics: topics, marks: marks}
-			g.Go(func() error { return w.run(work, fs) })
-		}
+	if cfg.Page > 0 {
+		poll(work, g, fs, topics, cfg)
+	} else {
+		listen(work, g, fs, topics, cfg)
 	}
-	g.Go(func() error { return mark(work, fs, marks) })
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("run floor: %w", err)
 	}
 	return nil
+}
+
+// listen starts a listener for each lane, and one that marks for all of them.
+func listen(ctx context.Context, g *errgroup.Group, fs *firestore.Client, topics topics, cfg Config) {
+	marks := make(chan *firestore.DocumentRef, commitWrites*commits)
+	for _, outbox := range cfg.Catalog.Outboxes {
+		for _, name := range outbox.Lanes() {
+			w := &watcher{lane: lane{outbox: outbox, name: name, limit: cfg.Window, topics: topics}, marks: marks}
+			g.Go(func() error { return w.run(ctx, fs) })
+		}
+	}
+	g.Go(func() error { return mark(ctx, fs, marks) })
+}
+
+// poll starts a loop for each lane.
+func poll(ctx context.Context, g *errgroup.Group, fs *firestore.Client, topics topics, cfg Config) {
+	turns := make(chan struct{}, commits)
+	for _, outbox := range cfg.Catalog.Outboxes {
+		for _, name := range outbox.Lanes() {
+			p := &poller{lane: lane{outbox: outbox, name: name, limit: cfg.Page, topics: topics}, turns: turns}
+			g.Go(func() error { return p.run(ctx, fs) })
+		}
+	}
 }

@@ -53,9 +53,18 @@ func setup(t *testing.T) (*local.Cloud, *contracts.Catalog, *firestore.Client) {
 	return cloud, catalog, client
 }
 
+// ways are a floor of each kind, with room for a part of what a test appends.
+var ways = map[string]Config{"listening": {Window: 10}, "polling": {Page: 10}}
+
 func TestFloorPublishesAndMarksEveryRecord(t *testing.T) {
+	for name, cfg := range ways {
+		t.Run(name, func(t *testing.T) { relaysAll(t, cfg) })
+	}
+}
+
+func relaysAll(t *testing.T, cfg Config) {
 	cloud, catalog, client := setup(t)
-	const each = 30 // more than the window, so that it must refill
+	const each = 30 // more than a window or a page holds
 	r := rand.New(rand.NewPCG(1, 2))
 	published := map[string]int64{}
 	for _, outbox := range catalog.Outboxes {
@@ -71,7 +80,8 @@ func TestFloorPublishesAndMarksEveryRecord(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, Config{Project: project, Catalog: catalog, Window: 10}) }()
+	cfg.Project, cfg.Catalog = project, catalog
+	go func() { ended <- Run(ctx, cfg) }()
 	for _, outbox := range catalog.Outboxes {
 		awaitDelivered(t, client, outbox.Name, each, ended)
 	}
@@ -105,7 +115,33 @@ func awaitDelivered(t *testing.T, client *firestore.Client, outbox string, n int
 	}
 }
 
+func TestPollingFloorRelaysWhatComesLater(t *testing.T) {
+	_, catalog, client := setup(t)
+	outbox := catalog.Outboxes[0]
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, Config{Project: project, Catalog: catalog, Page: 10}) }()
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 3 {
+		rec := catalog.Sample(r, outbox, outbox.Name+"-1", int64(i+1), time.Now())
+		if _, err := client.Collection(outbox.Name).Doc(rec.ID).Create(t.Context(), rec.ProducerFields()); err != nil {
+			t.Fatal(err)
+		}
+		awaitDelivered(t, client, outbox.Name, i+1, ended)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFloorEndsWithItsFirstFailure(t *testing.T) {
+	for name, cfg := range ways {
+		t.Run(name, func(t *testing.T) { endsWithFailure(t, cfg) })
+	}
+}
+
+func endsWithFailure(t *testing.T, cfg Config) {
 	_, catalog, client := setup(t)
 	stray := map[string]any{
 		contracts.FieldStatus: string(contracts.Pending), contracts.FieldLane: string(contracts.BackgroundLane),
@@ -114,7 +150,8 @@ func TestFloorEndsWithItsFirstFailure(t *testing.T) {
 	if _, err := client.Collection("tagOutbox").Doc("stray").Create(t.Context(), stray); err != nil {
 		t.Fatal(err)
 	}
-	err := Run(t.Context(), Config{Project: project, Catalog: catalog, Window: 10})
+	cfg.Project, cfg.Catalog = project, catalog
+	err := Run(t.Context(), cfg)
 	if err == nil || !strings.Contains(err.Error(), `declares no "NobodyKnows"`) {
 		t.Errorf("error = %v, want one that names the event type", err)
 	}
@@ -126,7 +163,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = Config{Catalog: catalog}.Validate()
-	for _, fault := range []string{"project is missing", "window is 0", "target CLAIMS_HANDLER has no topic"} {
+	for _, fault := range []string{"project is missing", "window is 0 and page is 0, want one of them", "target CLAIMS_HANDLER has no topic"} {
 		if err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("error = %v, want one with %q", err, fault)
 		}

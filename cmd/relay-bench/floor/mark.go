@@ -47,7 +47,7 @@ func commit(ctx context.Context, fs *firestore.Client, batch []*firestore.Docume
 		if code := status.Code(err); code != codes.Aborted && code != codes.Canceled {
 			return fmt.Errorf("mark %d records: %w", len(batch), err)
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, again); err != nil {
 			return err
 		}
 	}
@@ -58,8 +58,8 @@ func commit(ctx context.Context, fs *firestore.Client, batch []*firestore.Docume
 // both under load, although nobody else writes these documents.
 const again = 20 * time.Millisecond
 
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(again)
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

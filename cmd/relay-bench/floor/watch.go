@@ -2,34 +2,20 @@ package floor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"time"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/pubsub/v2"
 	"golang.org/x/sync/errgroup"
-
-	"outboxrelay/contracts"
 )
 
 // watcher listens to one lane of one outbox and publishes what it sees.
 type watcher struct {
-	outbox *contracts.Outbox
-	lane   contracts.Lane
-	window int
-	topics topics
-	marks  chan<- *firestore.DocumentRef
-}
-
-// sending is a record that was published and waits for its acknowledgements.
-type sending struct {
-	ref  *firestore.DocumentRef
-	acks []*pubsub.PublishResult
+	lane
+	marks chan<- *firestore.DocumentRef
 }
 
 func (w *watcher) run(ctx context.Context, fs *firestore.Client) error {
-	sent := make(chan sending, w.window)
+	sent := make(chan sending, w.limit)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return w.listen(ctx, fs, sent) })
 	g.Go(func() error { return w.await(ctx, sent) })
@@ -38,11 +24,7 @@ func (w *watcher) run(ctx context.Context, fs *firestore.Client) error {
 
 func (w *watcher) listen(ctx context.Context, fs *firestore.Client, sent chan<- sending) error {
 	defer close(sent)
-	snapshots := fs.Collection(w.outbox.Name).
-		Where(contracts.FieldStatus, "==", string(contracts.Pending)).
-		Where(contracts.FieldLane, "==", string(w.lane)).
-		OrderBy(contracts.FieldCreatedAt, firestore.Asc).
-		Limit(w.window).Snapshots(ctx)
+	snapshots := w.pending(fs).Snapshots(ctx)
 	defer snapshots.Stop()
 	for {
 		snapshot, err := snapshots.Next()
@@ -66,38 +48,11 @@ func (w *watcher) listen(ctx context.Context, fs *firestore.Client, sent chan<- 
 	}
 }
 
-// publish hands the record to the client for each of its targets.
-func (w *watcher) publish(ctx context.Context, doc *firestore.DocumentSnapshot) (sending, error) {
-	fields := doc.Data()
-	body, err := json.Marshal(fields)
-	if err != nil {
-		return sending{}, fmt.Errorf("encode record %s: %w", doc.Ref.ID, err)
-	}
-	eventType, _ := fields[contracts.FieldEventType].(string)
-	aggregate, _ := fields[contracts.FieldAggregateID].(string)
-	key, _ := fields[contracts.FieldIdempotencyKey].(string)
-	route := w.outbox.Route(eventType)
-	if route == nil {
-		return sending{}, fmt.Errorf("route record %s: %s declares no %q", doc.Ref.ID, w.outbox.Name, eventType)
-	}
-	out := sending{ref: doc.Ref, acks: make([]*pubsub.PublishResult, len(route.Targets))}
-	for i, target := range route.Targets {
-		out.acks[i] = w.topics[target].Publish(ctx, &pubsub.Message{
-			Data:        body,
-			OrderingKey: aggregate,
-			Attributes:  map[string]string{contracts.AttrEventType: eventType, contracts.AttrIdempotencyKey: key},
-		})
-	}
-	return out, nil
-}
-
 // await passes on what was acknowledged by all targets.
 func (w *watcher) await(ctx context.Context, sent <-chan sending) error {
 	for out := range sent {
-		for _, ack := range out.acks {
-			if _, err := ack.Get(ctx); err != nil {
-				return fmt.Errorf("publish record %s: %w", out.ref.ID, err)
-			}
+		if err := out.acked(ctx); err != nil {
+			return err
 		}
 		select {
 		case w.marks <- out.ref:
@@ -106,28 +61,4 @@ func (w *watcher) await(ctx context.Context, sent <-chan sending) error {
 		}
 	}
 	return nil
-}
-
-// topics are the publishers by target.
-type topics map[string]*pubsub.Publisher
-
-func openTopics(client *pubsub.Client, catalog *contracts.Catalog) topics {
-	out := topics{}
-	for name, target := range catalog.Targets {
-		p := client.Publisher(target.Topic)
-		p.EnableMessageOrdering = true
-		p.PublishSettings.DelayThreshold = publishDelay
-		out[name] = p
-	}
-	return out
-}
-
-// publishDelay is how long a publish waits for company. A batch never mixes
-// ordering keys, so waiting longer gains next to nothing.
-const publishDelay = time.Millisecond
-
-func (t topics) stop() {
-	for _, p := range t {
-		p.Stop()
-	}
 }
