@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	backlogCommit   = 400 // records of one commit of a backlog
+	backlogCommit   = 400    // records of one commit of a backlog
+	backlogTurn     = 20_000 // records that are made before they are appended
 	backlogAge      = time.Second
 	backlogOutboxes = 3   // outboxes that are filled at the same time
 	paceInFlight    = 256 // commits of a paced load at most under way
@@ -29,15 +30,28 @@ const (
 // moment, as a backlog has: the relay takes what was appended just now on
 // another way.
 func (s *stage) appendBacklog(ctx context.Context, n int, lane contracts.Lane) error {
+	for n > 0 {
+		turn := min(n, backlogTurn)
+		if err := s.appendAll(ctx, s.records.take(turn, lane), backlogCommit); err != nil {
+			return err
+		}
+		n -= turn
+	}
+	sleep(ctx, backlogAge)
+	return nil
+}
+
+// appendAll appends records in commits of at most so many.
+func (s *stage) appendAll(ctx context.Context, recs []*contracts.Record, atOnce int) error {
 	byOutbox := map[string][]*contracts.Record{}
-	for _, rec := range s.records.take(n, lane) {
+	for _, rec := range recs {
 		byOutbox[rec.Outbox] = append(byOutbox[rec.Outbox], rec)
 	}
 	g, appending := errgroup.WithContext(ctx)
 	g.SetLimit(backlogOutboxes)
 	for _, recs := range byOutbox {
 		g.Go(func() error {
-			for chunk := range slices.Chunk(recs, backlogCommit) {
+			for chunk := range slices.Chunk(recs, atOnce) {
 				if _, err := s.commit(appending, chunk); err != nil {
 					return err
 				}
@@ -45,11 +59,7 @@ func (s *stage) appendBacklog(ctx context.Context, n int, lane contracts.Lane) e
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	sleep(ctx, backlogAge)
-	return nil
+	return g.Wait()
 }
 
 // load is a steady stream of appends.

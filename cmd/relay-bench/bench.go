@@ -17,7 +17,7 @@ import (
 type bench struct {
 	opts        options
 	dir         string // temporary; removed by close
-	ownPath     string // of this binary, which is the floor too
+	ownPath     string // of this binary, which is the floors too
 	relayPath   string
 	catalogPath string
 	catalog     *contracts.Catalog
@@ -27,8 +27,7 @@ type bench struct {
 	progress    io.Writer
 }
 
-// handlerTopics stand in for handler targets, so that floor and relay do the
-// same work.
+// handlerTopics stand in for handler targets, so that all sides do the same work.
 var handlerTopics = map[string]string{"CLAIMS_HANDLER": "ier-claims-handler"}
 
 // newBench builds what is measured. The caller calls close.
@@ -55,7 +54,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	return err
 }
 
-// prepareCatalog writes the catalog that both sides read: the default one, with
+// prepareCatalog writes the catalog that all sides read: the default one, with
 // a topic for each handler.
 func (b *bench) prepareCatalog() error {
 	catalog, err := contracts.DefaultCatalog()
@@ -77,11 +76,11 @@ func (b *bench) close() error {
 	return os.RemoveAll(b.dir) //nolint:gosec // the directory that prepare made
 }
 
-// measure makes the wanted measurements, floor and relay in turn. One that fails
+// measure makes the wanted measurements, the sides in turn. One that fails
 // does not keep the others from being made.
 func (b *bench) measure(ctx context.Context) error {
 	var failed error
-	if b.opts.compares() {
+	if b.opts.listens() {
 		if err := b.chooseWindow(ctx); err != nil {
 			return err
 		}
@@ -95,7 +94,7 @@ func (b *bench) measure(ctx context.Context) error {
 			rounds = 1
 		}
 		for round := range rounds {
-			for _, who := range m.sides() {
+			for _, who := range b.opts.sides(m) {
 				if ctx.Err() != nil {
 					return errors.Join(failed, ctx.Err())
 				}

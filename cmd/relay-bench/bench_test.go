@@ -20,6 +20,7 @@ import (
 var tiny = scale{
 	trial: 60, warmup: 30, drain: 120,
 	rssSmall: 12, rssMiddle: 30, rssLarge: 60, rssFor: time.Second,
+	backlogs: []int{20, 60}, deliver: 30, large: 5,
 	steadyRate: 60, steadyFor: time.Second,
 	floodBacklog: 60, floodRate: 100, criticalRate: 40, floodFor: 1500 * time.Millisecond,
 	billing: 60, idleFor: 500 * time.Millisecond,
@@ -35,7 +36,7 @@ func setupBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newBench(t.Context(), options{cloud: rig.CloudEmbedded, rounds: 1, window: 200, relay: path, scale: tiny}, testWriter{t})
+	b, err := newBench(t.Context(), options{cloud: rig.CloudEmbedded, rounds: 1, window: 200, page: 50, relay: path, scale: tiny}, testWriter{t})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +56,10 @@ func (w testWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestEveryFigureIsMeasuredForBothSides(t *testing.T) {
+func TestEveryFigureIsMeasured(t *testing.T) {
 	b := setupBench(t)
+	b.opts.only = slices.DeleteFunc(measureNames(), func(name string) bool { return name == soakName })
+	b.opts.before = b.relayPath
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +67,29 @@ func TestEveryFigureIsMeasuredForBothSides(t *testing.T) {
 	for _, f := range b.results.figures {
 		want = append(want, f.key)
 	}
+	ran := map[key][]side{}
 	for _, l := range b.results.lines() {
-		if len(l.floor) == 1 && len(l.relay) == 1 {
+		if len(l.runs[sideRelay]) == 1 {
 			got = append(got, l.key)
 		}
+		ran[l.key] = slices.Sorted(maps.Keys(l.runs))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("figures with a value of each side (-want +got):\n%s", diff)
+		t.Errorf("figures with a value of the relay (-want +got):\n%s", diff)
+	}
+	all, pair := []side{sideBefore, sideFloor, sidePolled, sideRelay}, []side{sideFloor, sideRelay}
+	for k, want := range map[key][]side{
+		keyDrainRate: all, keyOrderBreaks: all, keyRSSSmall: pair, keyMemoryLarge: {sideBefore, sideRelay},
+		keyFlood99: {sideBefore, sideFloor, sideRelay}, key(keyBilledIdle + " reads"): pair,
+	} {
+		if diff := cmp.Diff(want, ran[k]); diff != "" {
+			t.Errorf("sides of %s (-want +got):\n%s", k, diff)
+		}
+	}
+	for _, k := range []key{keyOrderBreaks, keyDuplicates} {
+		if n := b.results.values[k][sideRelay][0]; n != 0 {
+			t.Errorf("%s of the relay = %v, want 0", k, n)
+		}
 	}
 	if left := slices.Collect(maps.Keys(b.results.values)); len(left) != len(want) {
 		t.Errorf("%d readings have a line in the table, of %d", len(want), len(left))

@@ -18,6 +18,9 @@ const (
 	// arriveWithin is how long the last messages may take after their records
 	// were marked as delivered.
 	arriveWithin = 30 * time.Second
+	// emptyPulls of every subscription in a row show that nothing is left: one
+	// that returns at once may miss what is there.
+	emptyPulls = 3
 )
 
 // consumer reads subscriptions into a book. Messages are dated by their publish,
@@ -26,6 +29,7 @@ type consumer struct {
 	stage  *stage
 	book   *book
 	topics []string
+	ledger *ledger // gets every message too; nil: none
 }
 
 // subscribe comes before what is to be measured is appended.
@@ -94,6 +98,27 @@ func (c *consumer) collect(ctx context.Context) error {
 	}
 }
 
+// exhaust reads what may be left once every record is complete: messages that
+// are there twice. Nothing may be published any more.
+func (c *consumer) exhaust(ctx context.Context) error {
+	for empty := 0; empty < emptyPulls; {
+		if !sleep(ctx, c.stage.cloud.PullEvery) {
+			return ctx.Err()
+		}
+		empty++
+		for _, topic := range c.topics {
+			n, err := c.pull(ctx, topic)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				empty = 0
+			}
+		}
+	}
+	return nil
+}
+
 func (c *consumer) pull(ctx context.Context, topic string) (int, error) {
 	admin := c.stage.clients.Messages.SubscriptionAdminClient
 	resp, err := admin.Pull(ctx, &pubsubpb.PullRequest{
@@ -111,6 +136,9 @@ func (c *consumer) pull(ctx context.Context, topic string) (int, error) {
 	acks := make([]string, len(resp.ReceivedMessages))
 	for i, m := range resp.ReceivedMessages {
 		acks[i] = m.AckId
+		if c.ledger != nil {
+			c.ledger.received(topic, m.Message)
+		}
 		c.book.arrived(m.Message.Attributes[contracts.AttrIdempotencyKey], topic, m.Message.PublishTime.AsTime())
 	}
 	err = admin.Acknowledge(ctx, &pubsubpb.AcknowledgeRequest{Subscription: c.subscription(topic), AckIds: acks})

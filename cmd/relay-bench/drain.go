@@ -17,15 +17,7 @@ func (b *bench) drainOnce(ctx context.Context, who side, n int) (readings, error
 			return nil, err
 		}
 		began := time.Now()
-		r, err := b.start(s, who)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.awaitDelivered(ctx, r, n); err != nil {
-			_, stopErr := r.finish()
-			return nil, joinFirst(err, stopErr)
-		}
-		line, err := r.finish()
+		line, err := b.drain(ctx, s, who, n)
 		if err != nil {
 			return nil, err
 		}
@@ -35,6 +27,19 @@ func (b *bench) drainOnce(ctx context.Context, who side, n int) (readings, error
 		}
 		return drained(times, line, began), nil
 	})
+}
+
+// drain has a side at work until n records are delivered.
+func (b *bench) drain(ctx context.Context, s *stage, who side, n int) (timeline, error) {
+	r, err := b.start(s, who)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.awaitDelivered(ctx, r, n); err != nil {
+		_, stopErr := r.finish()
+		return nil, joinFirst(err, stopErr)
+	}
+	return r.finish()
 }
 
 // drained is what a drain comes to. It is timed from the start of the process to

@@ -50,6 +50,7 @@ func measureFlood(ctx context.Context, b *bench, who side) (readings, error) {
 		out[keyFlood50], out[keyFlood99] = flooded.lags(critical).quantile(50), flooded.lags(critical).quantile(99)
 		out[keyControlAlone99], out[keyControlFlood99] = alone.lags(control).quantile(99), flooded.lags(control).quantile(99)
 		out[keyFloodGrowth] = out[keyFlood99] / out[keyAlone99]
+		out[keyFloodControl] = out[keyFlood99] / out[keyControlFlood99]
 		out[keyControlGrowth] = out[keyControlFlood99] / out[keyControlAlone99]
 		return out, nil
 	})

@@ -11,21 +11,30 @@ import (
 // measure is one measurement, made for one side at a time.
 type measure struct {
 	name         string
-	embeddedOnly bool // it needs the bill
-	once         bool // its figures do not scatter, and it takes long
-	apart        bool // made only when it is named, and of the relay alone
+	embeddedOnly bool   // it needs the bill
+	once         bool   // its figures do not scatter, and it takes long
+	apart        bool   // made only when it is named
+	sides        []side // whom it is made for, in turn; sideBefore only where one is named
 	run          func(context.Context, *bench, side) (readings, error)
 }
 
+// soakName is the measurement that has tables of its own.
+const soakName = "soak"
+
 // measures are made in this order.
 func measures() []measure {
+	all := []side{sideFloor, sidePolled, sideBefore, sideRelay}
+	pair := []side{sideFloor, sideRelay}
+	live := []side{sideFloor, sideBefore, sideRelay} // pages say nothing of a latency
 	return []measure{
-		{name: "drain", run: measureDrain},
-		{name: "rss", once: true, run: measureRSS},
-		{name: "steady", run: measureSteady},
-		{name: "flood", run: measureFlood},
-		{name: "billing", once: true, embeddedOnly: true, run: measureBilling},
-		{name: "soak", once: true, apart: true, run: measureSoak},
+		{name: "drain", sides: all, run: measureDrain},
+		{name: "order", sides: all, run: measureOrder},
+		{name: "rss", sides: pair, once: true, run: measureRSS},
+		{name: "memory", sides: []side{sideBefore, sideRelay}, once: true, apart: true, run: measureMemory},
+		{name: "steady", sides: live, run: measureSteady},
+		{name: "flood", sides: live, run: measureFlood},
+		{name: "billing", sides: pair, once: true, embeddedOnly: true, run: measureBilling},
+		{name: soakName, sides: []side{sideRelay}, once: true, apart: true, run: measureSoak},
 	}
 }
 
@@ -35,14 +44,6 @@ func measureNames() []string {
 		names = append(names, m.name)
 	}
 	return names
-}
-
-// sides are whom it is made for, in turn.
-func (m measure) sides() []side {
-	if m.apart {
-		return []side{sideRelay}
-	}
-	return []side{sideFloor, sideRelay}
 }
 
 // readings are what one measurement of one side found.

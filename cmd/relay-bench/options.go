@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"outboxrelay/deploy/local/rig"
 )
@@ -18,71 +17,33 @@ type options struct {
 	only   []string // measurements; empty: all
 	rounds int
 	window int    // of the floor's listeners; 0: the better one of floorWindows
+	page   int    // of the polled floor
 	relay  string // path of a built outbox-relay; "": build it
+	before string // path of another one to compare with; "": none
 	short  bool
 	strict bool
 	scale  scale
 }
 
-// scale is how much is measured.
-type scale struct {
-	trial  int // records of a trial of the floor's window
-	warmup int // records delivered before a latency is measured: the emulators' Java starts slow
-
-	drain int // records of a drain
-
-	rssSmall, rssMiddle, rssLarge int           // backlogs
-	rssFor                        time.Duration // how long their memory is watched
-
-	steadyRate int // records a second
-	steadyFor  time.Duration
-
-	floodBacklog int // BACKGROUND records in front of the flood
-	floodRate    int // BACKGROUND records a second during it
-	criticalRate int // CRITICAL records a second, in front and during
-	floodFor     time.Duration
-
-	billing int           // records of the billed drain
-	idleFor time.Duration // how long an idle relay's bill is watched
-
-	soakStep time.Duration // how long a rate is tried
-	soakFor  time.Duration
-}
-
-// full is what the aims are stated for.
-var full = scale{
-	trial: 6_000, warmup: 2_000,
-	drain:    20_000,
-	rssSmall: 1_000, rssMiddle: 20_000, rssLarge: 100_000, rssFor: 20 * time.Second,
-	steadyRate: 200, steadyFor: 20 * time.Second,
-	floodBacklog: 20_000, floodRate: 500, criticalRate: 50, floodFor: 15 * time.Second,
-	billing: 5_000, idleFor: time.Minute,
-	soakStep: 10 * time.Second, soakFor: 10 * time.Minute,
-}
-
-// smoke shows in a minute that everything runs.
-var smoke = scale{
-	trial: 500, warmup: 100,
-	drain:    1_000,
-	rssSmall: 100, rssMiddle: 1_000, rssLarge: 2_000, rssFor: 2 * time.Second,
-	steadyRate: 100, steadyFor: 2 * time.Second,
-	floodBacklog: 1_000, floodRate: 200, criticalRate: 50, floodFor: 2 * time.Second,
-	billing: 500, idleFor: 3 * time.Second,
-	soakStep: 2 * time.Second, soakFor: 20 * time.Second,
-}
-
 func parseOptions(args []string, usage io.Writer) (options, error) {
-	opts := options{scale: full}
-	var only string
-	var soakFor time.Duration
+	opts := options{}
+	var only, backlogs string
+	var wanted scale // 0: as the scale has it
 	flags := flag.NewFlagSet("relay-bench", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.StringVar(&opts.cloud, "cloud", rig.CloudEmbedded, "what to run on: embedded, or google for Google's emulators")
 	flags.StringVar(&only, "only", "", "measurements, separated by commas: "+strings.Join(measureNames(), ", "))
-	flags.IntVar(&opts.rounds, "rounds", 2, "how often floor and relay are measured in turn")
+	flags.IntVar(&opts.rounds, "rounds", 2, "how often the sides are measured in turn")
 	flags.IntVar(&opts.window, "floor-window", 0, "documents in a window of the floor's listeners; 0: the better of 200 and 500")
+	flags.IntVar(&opts.page, "floor-page", 300, "documents of the polled floor's pages")
 	flags.StringVar(&opts.relay, "relay", "", "a built outbox-relay; without it one is built")
-	flags.DurationVar(&soakFor, "soak", 0, "how long the measurement soak lasts, which -only must name (default 10m, with -short 20s)")
+	flags.StringVar(&opts.before, "before", "", "another built outbox-relay, measured beside; without it none")
+	flags.IntVar(&wanted.drain, "drain", 0, "records of the measurements drain and order (default 20000, with -short 1000)")
+	flags.StringVar(&backlogs, "backlogs", "", "records of the measurement memory, which -only must name, separated by commas (default 1000,10000,100000,1000000)")
+	flags.IntVar(&wanted.deliver, "deliver", 0, "how many records of each backlog the measurement memory has delivered at most (default 100000)")
+	flags.IntVar(&wanted.large, "large", 0, fmt.Sprintf("records of its last backlog, whose payloads have %d KiB (default 200)", largePayload>>10))
+	flags.IntVar(&wanted.steadyRate, "rate", 0, "records a second of the measurements steady and billing (default 200; on Google's emulators 30)")
+	flags.DurationVar(&wanted.soakFor, "soak", 0, "how long the measurement soak lasts, which -only must name (default 10m, with -short 20s)")
 	flags.BoolVar(&opts.short, "short", false, "a smoke run of about a minute")
 	flags.BoolVar(&opts.strict, "strict", false, fmt.Sprintf("exit with %d when an aim is missed", exitOver))
 	if err := flags.Parse(args); err != nil {
@@ -94,13 +55,19 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	if only != "" {
 		opts.only = strings.Split(only, ",")
 	}
+	opts.scale = full
 	if opts.short {
 		opts.scale = smoke
 		opts.rounds = 1
 	}
-	if soakFor != 0 {
-		opts.scale.soakFor = soakFor
+	if opts.cloud == rig.CloudGoogle {
+		opts.scale = opts.scale.onGoogle()
 	}
+	var err error
+	if wanted.backlogs, err = parseSizes(backlogs); err != nil {
+		return options{}, fmt.Errorf("-backlogs: %w", err)
+	}
+	opts.scale = opts.scale.with(wanted)
 	return opts, opts.validate()
 }
 
@@ -115,6 +82,14 @@ func (o options) validate() error {
 	}
 	if o.scale.soakFor < minSoak {
 		errs = append(errs, fmt.Errorf("-soak is %v, want at least %v", o.scale.soakFor, minSoak))
+	}
+	for name, n := range map[string]int{
+		"-drain": o.scale.drain, "-deliver": o.scale.deliver, "-large": o.scale.large, "-rate": o.scale.steadyRate,
+		"-backlogs": slices.Min(o.scale.backlogs), "-floor-page": o.page,
+	} {
+		if n < 1 {
+			errs = append(errs, fmt.Errorf("%s is %d, want at least 1", name, n))
+		}
 	}
 	if o.window < 0 {
 		errs = append(errs, fmt.Errorf("-floor-window is %d, want 0 or more", o.window))
@@ -135,7 +110,17 @@ func (o options) wants(m measure) bool {
 	return len(o.only) == 0 && !m.apart || slices.Contains(o.only, m.name)
 }
 
-// compares reports whether a floor is to be measured too.
+// sides are whom a measurement is made for, in turn.
+func (o options) sides(m measure) []side {
+	return slices.DeleteFunc(slices.Clone(m.sides), func(who side) bool { return who == sideBefore && o.before == "" })
+}
+
+// listens reports whether the listening floor is to be measured.
+func (o options) listens() bool {
+	return slices.ContainsFunc(measures(), func(m measure) bool { return o.wants(m) && slices.Contains(m.sides, sideFloor) })
+}
+
+// compares reports whether anything is to be measured that the table shows.
 func (o options) compares() bool {
-	return slices.ContainsFunc(measures(), func(m measure) bool { return !m.apart && o.wants(m) })
+	return slices.ContainsFunc(measures(), func(m measure) bool { return o.wants(m) && m.name != soakName })
 }

@@ -16,10 +16,21 @@ func TestParseOptions(t *testing.T) {
 		want options
 		fail string // part of the error
 	}{
-		"none":            {"", options{cloud: "embedded", rounds: 2, scale: full}, ""},
-		"google":          {"-cloud google", options{cloud: "google", rounds: 2, scale: full}, ""},
-		"some":            {"-only drain,flood -rounds 3", options{cloud: "embedded", rounds: 3, only: []string{"drain", "flood"}, scale: full}, ""},
-		"short":           {"-short", options{cloud: "embedded", rounds: 1, short: true, scale: smoke}, ""},
+		"none":   {"", options{cloud: "embedded", rounds: 2, page: 300, scale: full}, ""},
+		"google": {"-cloud google", options{cloud: "google", rounds: 2, page: 300, scale: full.onGoogle()}, ""},
+		"some":   {"-only drain,flood -rounds 3", options{cloud: "embedded", rounds: 3, page: 300, only: []string{"drain", "flood"}, scale: full}, ""},
+		"short":  {"-short", options{cloud: "embedded", rounds: 1, page: 300, short: true, scale: smoke}, ""},
+		"before": {"-before old -floor-page 50", options{cloud: "embedded", rounds: 2, page: 50, before: "old", scale: full}, ""},
+		"scales": {
+			"-drain 10000 -backlogs 10,2000 -deliver 300 -large 4 -rate 50", options{cloud: "embedded", rounds: 2, page: 300, scale: full.with(scale{
+				drain: 10_000, backlogs: []int{10, 2000}, deliver: 300, large: 4, steadyRate: 50,
+			})}, "",
+		},
+		"rate on google":  {"-cloud google -rate 20", options{cloud: "google", rounds: 2, page: 300, scale: full.onGoogle().with(scale{steadyRate: 20})}, ""},
+		"no page":         {"-floor-page 0", options{}, "-floor-page is 0"},
+		"negative drain":  {"-drain -1", options{}, "-drain is -1"},
+		"empty backlog":   {"-backlogs 1000,0", options{}, "-backlogs is 0"},
+		"strange backlog": {"-backlogs 1000,many", options{}, `-backlogs: "many" is no number`},
 		"unknown cloud":   {"-cloud moon", options{}, `-cloud is "moon"`},
 		"unknown measure": {"-only drain,speed", options{}, `-only names "speed"`},
 		"short soak":      {"-only soak -soak 1s", options{}, "-soak is 1s"},
@@ -49,20 +60,31 @@ func TestParseOptions(t *testing.T) {
 func TestWants(t *testing.T) {
 	some := options{only: []string{"drain"}}
 	soak := options{only: []string{"soak"}}
+	memory := options{only: []string{"memory"}}
 	drain, apart := measure{name: "drain"}, measure{name: "soak", apart: true}
 	got := map[string]bool{
 		"any": options{}.wants(drain), "named": some.wants(drain), "not named": soak.wants(drain),
 		"apart, any": options{}.wants(apart), "apart, named": soak.wants(apart),
 		"bill, on Google's": options{cloud: rig.CloudGoogle}.wants(measure{name: "billing", embeddedOnly: true}),
-		"floor for any":     options{}.compares(), "floor for soak": soak.compares(),
+		"floor for any":     options{}.listens(), "floor for soak": soak.listens(), "floor for memory": memory.listens(),
+		"table for any": options{}.compares(), "table for soak": soak.compares(), "table for memory": memory.compares(),
 	}
 	want := map[string]bool{
 		"any": true, "named": true, "not named": false,
 		"apart, any": false, "apart, named": true,
 		"bill, on Google's": false,
-		"floor for any":     true, "floor for soak": false,
+		"floor for any":     true, "floor for soak": false, "floor for memory": false,
+		"table for any": true, "table for soak": false, "table for memory": true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBeforeIsASideWhereItIsNamed(t *testing.T) {
+	m := measure{sides: []side{sideFloor, sideBefore, sideRelay}}
+	got := [][]side{options{}.sides(m), options{before: "old"}.sides(m)}
+	if diff := cmp.Diff([][]side{{sideFloor, sideRelay}, m.sides}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -23,7 +23,10 @@ func newResults(figures []figure) *results {
 func (r *results) add(who side, round int, read readings) {
 	for k, v := range read {
 		if r.values[k] == nil {
-			r.values[k] = map[side]map[int]float64{sideFloor: {}, sideRelay: {}}
+			r.values[k] = map[side]map[int]float64{}
+		}
+		if r.values[k][who] == nil {
+			r.values[k][who] = map[int]float64{}
 		}
 		r.values[k][who][round] = v
 	}
@@ -32,28 +35,32 @@ func (r *results) add(who side, round int, read readings) {
 // line is a figure with its values.
 type line struct {
 	figure
-	floor, relay, ratios []float64 // by round; ratios where both sides have one
+	runs   map[side][]float64 // by round
+	ratios map[side][]float64 // of the relay to the side, by round; where both have a value
 }
 
+// lines are the figures that any side has a value of.
 func (r *results) lines() []line {
 	var out []line
 	for _, f := range r.figures {
-		l := line{figure: f}
 		values := r.values[f.key]
+		l := line{figure: f, runs: map[side][]float64{}, ratios: map[side][]float64{}}
 		for round := range rounds(values) {
-			floor, hasFloor := values[sideFloor][round]
 			relay, hasRelay := values[sideRelay][round]
-			if hasFloor {
-				l.floor = append(l.floor, floor)
-			}
-			if hasRelay {
-				l.relay = append(l.relay, relay)
-			}
-			if hasFloor && hasRelay && floor > 0 {
-				l.ratios = append(l.ratios, relay/floor)
+			for who, of := range values {
+				value, ok := of[round]
+				if !ok {
+					continue
+				}
+				l.runs[who] = append(l.runs[who], value)
+				if hasRelay && who != sideRelay && value > 0 {
+					l.ratios[who] = append(l.ratios[who], relay/value)
+				}
 			}
 		}
-		out = append(out, l)
+		if len(l.runs) > 0 {
+			out = append(out, l)
+		}
 	}
 	return out
 }
@@ -71,13 +78,30 @@ func rounds(values map[side]map[int]float64) int {
 
 // verdict is ok, over, or empty where nothing is aimed at or was measured.
 func (l line) verdict() string {
-	switch {
-	case l.aim == noAim, len(l.relay) == 0, l.aim.ofRatio && len(l.ratios) == 0:
-		return ""
-	case l.aim.met(median(l.relay), median(l.ratios)):
-		return "ok"
+	said := ""
+	for _, a := range l.aims {
+		values := l.runs[sideRelay]
+		if a.of != alone {
+			values = l.ratios[side(a.of)]
+		}
+		switch {
+		case len(values) == 0:
+		case !a.met(values):
+			return "over"
+		default:
+			said = "ok"
+		}
 	}
-	return "over"
+	return said
+}
+
+// aim is what the verdict is about.
+func (l line) aim() string {
+	said := make([]string, len(l.aims))
+	for i, a := range l.aims {
+		said[i] = a.String()
+	}
+	return strings.Join(said, ", ")
 }
 
 // missed is how many aims were.
@@ -91,21 +115,61 @@ func (r *results) missed() int {
 	return n
 }
 
-// print writes the table: medians, the median of the ratios of each pair of
+// print writes the table: medians, the medians of the ratios of each pair of
 // runs, and behind them every run.
 func (r *results) print(w io.Writer) error {
+	lines := r.lines()
+	sides := sidesOf(lines)
+	head := []string{"figure"}
+	for _, who := range sides {
+		head = append(head, string(who))
+	}
+	for _, who := range sides {
+		if who != sideRelay {
+			head = append(head, "relay/"+string(who))
+		}
+	}
+	head = append(head, "aim", "")
+	for _, who := range sides {
+		head = append(head, string(who)+"'s runs")
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "figure\tfloor\trelay\tratio\taim\t\tfloor's runs\trelay's runs")
-	for _, l := range r.lines() {
-		fmt.Fprintln(t, strings.Join([]string{
-			l.name, number(median(l.floor)), number(median(l.relay)), number(median(l.ratios)),
-			l.aim.String(), l.verdict(), numbers(l.floor), numbers(l.relay),
-		}, "\t"))
+	fmt.Fprintln(t, strings.Join(head, "\t"))
+	for _, l := range lines {
+		fmt.Fprintln(t, strings.Join(l.cells(sides), "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("print results: %w", err)
 	}
 	return nil
+}
+
+func (l line) cells(sides []side) []string {
+	cells := []string{l.name}
+	for _, who := range sides {
+		cells = append(cells, number(median(l.runs[who])))
+	}
+	for _, who := range sides {
+		if who != sideRelay {
+			cells = append(cells, number(median(l.ratios[who])))
+		}
+	}
+	cells = append(cells, l.aim(), l.verdict())
+	for _, who := range sides {
+		cells = append(cells, numbers(l.runs[who]))
+	}
+	return cells
+}
+
+// sidesOf are those that any line has a value of.
+func sidesOf(lines []line) []side {
+	var out []side
+	for _, who := range []side{sideFloor, sidePolled, sideBefore, sideRelay} {
+		if slices.ContainsFunc(lines, func(l line) bool { return len(l.runs[who]) > 0 }) {
+			out = append(out, who)
+		}
+	}
+	return out
 }
 
 // median is NaN where there is nothing.

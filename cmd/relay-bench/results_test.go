@@ -10,27 +10,28 @@ import (
 
 func TestTable(t *testing.T) {
 	r := newResults([]figure{
-		{"rate", "records/s", ratioAtLeast(0.9)},
-		{"cpu", "CPU", ratioAtMost(1.3)},
-		{"writes", "writes", atMost(1.01)},
-		{"start", "start", noAim},
-		{"absent", "never measured", atMost(1)},
+		{"rate", "records/s", aims(atLeast(1, ofFloor), atLeast(1, ofPolled))},
+		{"cpu", "CPU", aims(atMost(0.85, ofPolled))},
+		{"writes", "writes", aims(atMost(1.01, alone))},
+		{"start", "start", nil},
+		{"absent", "never measured", aims(atMost(1, alone))},
 	})
 	r.add(sideFloor, 0, readings{"rate": 1000, "cpu": 100, "writes": 1, "start": 5})
+	r.add(sidePolled, 0, readings{"rate": 800, "cpu": 200})
 	r.add(sideRelay, 0, readings{"rate": 950, "cpu": 150, "writes": 1, "start": 12.3})
 	r.add(sideFloor, 1, readings{"rate": 2000, "cpu": 100})
+	r.add(sidePolled, 1, readings{"rate": 1600, "cpu": 200})
 	r.add(sideRelay, 1, readings{"rate": 1800, "cpu": 130})
 	var out strings.Builder
 	if err := r.print(&out); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"figure floor relay ratio aim floor's runs relay's runs",
-		"records/s 1500 1375 0.93 ratio >= 0.9 ok 1000 2000 950 1800",
-		"CPU 100 140 1.40 ratio <= 1.3 over 100 100 150 130",
-		"writes 1.00 1.00 1.00 <= 1.01 ok 1.00 1.00",
-		"start 5.00 12.3 2.46 5.00 12.3",
-		"never measured n/a n/a n/a <= 1",
+		"figure floor polled relay relay/floor relay/polled aim floor's runs polled's runs relay's runs",
+		"records/s 1500 1200 1375 0.93 1.16 >= 1 of floor, >= 1 of polled over 1000 2000 800 1600 950 1800",
+		"CPU 100 200 140 1.40 0.70 <= 0.85 of polled ok 100 100 200 200 150 130",
+		"writes 1.00 n/a 1.00 1.00 n/a <= 1.01 ok 1.00 1.00",
+		"start 5.00 n/a 12.3 2.46 n/a 5.00 12.3",
 	}
 	var got []string
 	for row := range strings.Lines(out.String()) {
@@ -47,15 +48,44 @@ func TestTable(t *testing.T) {
 func TestRatiosArePairwise(t *testing.T) {
 	// The machine was twice as fast in the second round. Each pair says that
 	// the relay is as fast as the floor, and so must the ratio.
-	r := newResults([]figure{{"rate", "records/s", ratioAtLeast(0.9)}})
+	r := newResults([]figure{{"rate", "records/s", aims(atLeast(0.9, ofFloor))}})
 	r.add(sideFloor, 0, readings{"rate": 1000})
 	r.add(sideRelay, 0, readings{"rate": 1000})
 	r.add(sideFloor, 1, readings{"rate": 2000})
 	r.add(sideRelay, 1, readings{"rate": 2000})
 	r.add(sideRelay, 2, readings{"rate": 9000}) // its floor failed
 	got := r.lines()[0]
-	if diff := cmp.Diff([]float64{1, 1}, got.ratios); diff != "" || got.verdict() != "ok" {
+	if diff := cmp.Diff([]float64{1, 1}, got.ratios[sideFloor]); diff != "" || got.verdict() != "ok" {
 		t.Errorf("verdict %q, ratios (-want +got):\n%s", got.verdict(), diff)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for name, c := range map[string]struct {
+		aims                 []aim
+		relay, floor, polled []float64 // by round
+		want                 string
+	}{
+		"nothing aimed at":              {nil, []float64{1}, []float64{1}, nil, ""},
+		"not measured":                  {aims(atMost(1, alone)), nil, []float64{1}, nil, ""},
+		"no floor to compare with":      {aims(atMost(1, ofPolled)), []float64{1}, []float64{1}, nil, ""},
+		"the median counts":             {aims(atMost(5, alone)), []float64{4, 5, 90}, nil, nil, "ok"},
+		"what must not happen, once":    {aims(never), []float64{0, 0, 1}, nil, nil, "over"},
+		"what must not happen, and not": {aims(never), []float64{0, 0, 0}, nil, nil, "ok"},
+		"better than both floors":       {aims(atLeast(1, ofFloor), atLeast(1, ofPolled)), []float64{9}, []float64{8}, []float64{7}, "ok"},
+		"worse than one of them":        {aims(atLeast(1, ofFloor), atLeast(1, ofPolled)), []float64{9}, []float64{8}, []float64{10}, "over"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newResults([]figure{{"it", "it", c.aims}})
+			for who, runs := range map[side][]float64{sideRelay: c.relay, sideFloor: c.floor, sidePolled: c.polled} {
+				for round, v := range runs {
+					r.add(who, round, readings{"it": v})
+				}
+			}
+			if got := r.lines()[0].verdict(); got != c.want {
+				t.Errorf("verdict %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

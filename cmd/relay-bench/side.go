@@ -13,13 +13,15 @@ import (
 	"outboxrelay/deploy/local/rig"
 )
 
-// side is one of the two that are compared.
+// side is one of those that are compared.
 type side string
 
 // The sides.
 const (
-	sideFloor side = "floor"
-	sideRelay side = "relay"
+	sideFloor  side = "floor"  // listens, publishes and marks
+	sidePolled side = "polled" // a floor that reads pages in place of listening
+	sideBefore side = "before" // another build of the relay, where one is named
+	sideRelay  side = "relay"
 )
 
 // running is a side at work.
@@ -31,13 +33,20 @@ type running struct {
 // spec is how a side is run on the stage.
 func (b *bench) spec(s *stage, who side) rig.Spec {
 	env := append(s.cloud.Env(), "GOOGLE_CLOUD_PROJECT="+project)
-	path, args := b.relayPath, []string{"serve", "--catalog", b.catalogPath}
-	if who == sideFloor {
-		path, args = b.ownPath, []string{floorCommand, "-catalog", b.catalogPath, "-window", strconv.Itoa(b.window)}
-	} else {
-		env = append(env, "HOST=127.0.0.1", "PORT=0")
+	spec := rig.Spec{Name: string(who), Env: env}
+	switch who {
+	case sideFloor:
+		spec.Path, spec.Args = b.ownPath, []string{floorCommand, "-catalog", b.catalogPath, "-window", strconv.Itoa(b.window)}
+	case sidePolled:
+		spec.Path, spec.Args = b.ownPath, []string{floorCommand, "-catalog", b.catalogPath, "-page", strconv.Itoa(b.opts.page)}
+	case sideRelay, sideBefore:
+		spec.Path, spec.Args = b.relayPath, []string{"serve", "--catalog", b.catalogPath}
+		if who == sideBefore {
+			spec.Path = b.opts.before
+		}
+		spec.Env = append(spec.Env, "HOST=127.0.0.1", "PORT=0")
 	}
-	return rig.Spec{Name: string(who), Path: path, Args: args, Env: env}
+	return spec
 }
 
 // start runs a side on the stage, sampled from its first moment.
@@ -55,7 +64,7 @@ func (r *running) finish() (timeline, error) {
 	return line, r.Stop()
 }
 
-// floorCommand is the hidden command under which the bench runs itself as the
+// floorCommand is the hidden command under which the bench runs itself as a
 // floor.
 const floorCommand = "floor"
 
@@ -63,7 +72,8 @@ func runFloor(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet(floorCommand, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	file := flags.String("catalog", "", "catalog file")
-	window := flags.Int("window", 0, "documents in a listener's window")
+	window := flags.Int("window", 0, "documents in a listener's window; 0: poll")
+	page := flags.Int("page", 0, "documents of a polled page; 0: listen")
 	if err := flags.Parse(args); err != nil {
 		return &usageError{err}
 	}
@@ -71,5 +81,5 @@ func runFloor(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("load catalog: %w", err)
 	}
-	return floor.Run(ctx, floor.Config{Project: os.Getenv("GOOGLE_CLOUD_PROJECT"), Catalog: catalog, Window: *window})
+	return floor.Run(ctx, floor.Config{Project: os.Getenv("GOOGLE_CLOUD_PROJECT"), Catalog: catalog, Window: *window, Page: *page})
 }
