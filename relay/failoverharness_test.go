@@ -75,7 +75,7 @@ func (m *member) events(event string) int {
 // leases reads the leases of all shares, that of the queue apart.
 func (f *fixture) leases() leasetest.Leases {
 	f.t.Helper()
-	leases, _, err := leasetest.Read(f.t.Context(), f.db)
+	leases, _, err := leasetest.Read(f.t.Context(), f.db.Client)
 	if err != nil {
 		f.t.Fatal(err)
 	}

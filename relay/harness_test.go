@@ -84,10 +84,10 @@ var soon = grpc.ConnectParams{
 	MinConnectTimeout: 3 * time.Second,
 }
 
-func (c *cloud) client(t *testing.T) *firestore.Client {
+func (c *cloud) client(t *testing.T) *dlqfirestore.Client {
 	t.Helper()
 	opts := append(local.FirestoreOptions(c.firestore), option.WithGRPCDialOption(grpc.WithConnectParams(soon)))
-	client, err := firestore.NewClient(context.Background(), c.project, opts...)
+	client, err := dlqfirestore.Open(context.Background(), c.project, firestore.DefaultDatabaseID, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ type fixture struct {
 	t       *testing.T
 	cloud   *cloud
 	catalog *contracts.Catalog
-	db      *firestore.Client
+	db      *dlqfirestore.Client
 	topics  *ierpubsub.Clients
 	log     *zap.Logger
 	tuning  relay.Tuning

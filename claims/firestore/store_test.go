@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 func setup(t *testing.T, address string) (*claimsfirestore.Store, *firestore.Client) {
 	t.Helper()
-	client := firestoretest.Client(t, address)
+	client := firestoretest.Client(t, address).Client
 	return claimsfirestore.New(client), client
 }
 

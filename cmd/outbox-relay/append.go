@@ -79,7 +79,7 @@ func (c *appendCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	written, repeated, err := appender.Write(ctx, client, records)
+	written, repeated, err := appender.Write(ctx, client.Client, records)
 	fmt.Fprintf(p.Stdout, "appended %d records, %d were there already\n", written, repeated)
 	if err != nil {
 		err = fmt.Errorf("append records: %d of %d are in: %w", written+repeated, len(records), err)

@@ -57,7 +57,7 @@ func documents(t *testing.T, client *firestore.Client, outbox string) map[string
 
 func TestAppendSamples(t *testing.T) {
 	cloud := startCloud(t)
-	client, catalog := mustDialFirestore(t, cloud.at), testCatalog(t)
+	client, catalog := mustDialFirestore(t, cloud.at).Client, testCatalog(t)
 	got := runProgram(t, cloud.env, "", "append", "--outbox", "schedOutbox", "--samples", "250", "--aggregates", "7")
 	want := result{stdout: "appended 250 records, 0 were there already\n"}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
@@ -109,7 +109,7 @@ func TestAppendLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := startCloud(t)
-			client := mustDialFirestore(t, cloud.at)
+			client := mustDialFirestore(t, cloud.at).Client
 			before := time.Now().Add(-time.Minute)
 			got := runProgram(t, cloud.env, tc.stdin, "append", "--outbox", "accOutbox", tc.arg)
 			if got.code != shell.ExitOK || got.stdout != "appended 2 records, 0 were there already\n" {
@@ -140,7 +140,7 @@ func TestAppendLines(t *testing.T) {
 // More than Firestore takes in one commit goes in several.
 func TestAppendLargeRecords(t *testing.T) {
 	cloud := startCloud(t)
-	client := mustDialFirestore(t, cloud.at)
+	client := mustDialFirestore(t, cloud.at).Client
 	const records = 16
 	var lines strings.Builder
 	for i := range records {
@@ -191,7 +191,7 @@ func TestAppendRefusesBadLines(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cloud := startCloud(t)
-			client := mustDialFirestore(t, cloud.at)
+			client := mustDialFirestore(t, cloud.at).Client
 			got := runProgram(t, cloud.env, lines, append([]string{"append", "--outbox", "accOutbox", "-"}, tc.flags...)...)
 			if got.code != shell.ExitRefused || got.stdout != tc.wantStdout {
 				t.Errorf("exit code %d, stdout %q; want %d, %q", got.code, got.stdout, shell.ExitRefused, tc.wantStdout)
@@ -226,7 +226,7 @@ func shardedFile(t *testing.T) string {
 
 func TestAppendToShards(t *testing.T) {
 	cloud, catalog := startCloud(t), shardedFile(t)
-	client := mustDialFirestore(t, cloud.at)
+	client := mustDialFirestore(t, cloud.at).Client
 	got := runProgram(t, cloud.env, "", "append", "--catalog", catalog, "--outbox", "accOutbox", "--samples", "40", "--aggregates", "20")
 	if got.stdout != "appended 40 records, 0 were there already\n" {
 		t.Fatalf("append: %+v", got)

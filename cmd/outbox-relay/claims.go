@@ -47,7 +47,7 @@ func (s *service) openClaims(ctx context.Context, clients *ierpubsub.Clients, me
 		log.Warn("claims cannot be set: records for "+claimsTarget+" wait, all others are delivered", zap.Error(err))
 	}
 	handler, err := claims.New(claims.Config{
-		Catalog: cfg.catalog, Target: claimsTarget, Store: claimsfirestore.New(docs), Accounts: accounts, Signals: signals,
+		Catalog: cfg.catalog, Target: claimsTarget, Store: claimsfirestore.New(docs.Client), Accounts: accounts, Signals: signals,
 		Log: log, Registerer: s.registry,
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // clinic is a cloud in which records can be made to die: a broker that refuses
@@ -30,7 +31,7 @@ type clinic struct {
 	t       *testing.T
 	env     map[string]string
 	catalog *contracts.Catalog
-	docs    *firestore.Client
+	docs    *dlqfirestore.Client
 	broker  *brokerProxy
 	url     string // of the service that was started last
 	run     int64  // makes names of this clinic its own
@@ -189,7 +190,7 @@ func (c *clinic) record(tier contracts.Tier, aggregate string, v int64) appender
 // append appends records.
 func (c *clinic) append(records ...appender.Record) {
 	c.t.Helper()
-	if _, _, err := appender.Write(c.t.Context(), c.docs, records); err != nil {
+	if _, _, err := appender.Write(c.t.Context(), c.docs.Client, records); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 const testProject = "test-project"
@@ -109,7 +110,7 @@ func testCatalog(t *testing.T) *contracts.Catalog {
 	return catalog
 }
 
-func mustDialFirestore(t *testing.T, p gcp.Place) *firestore.Client {
+func mustDialFirestore(t *testing.T, p gcp.Place) *dlqfirestore.Client {
 	t.Helper()
 	client, err := p.DialFirestore(t.Context())
 	if err != nil {

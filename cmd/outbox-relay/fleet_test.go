@@ -20,6 +20,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
+	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay/lease/leasetest"
 )
 
@@ -31,7 +32,7 @@ type fleet struct {
 	at      gcp.Place
 	env     map[string]string
 	catalog *contracts.Catalog
-	docs    *firestore.Client
+	docs    *dlqfirestore.Client
 	random  *rand.Rand
 }
 
@@ -193,7 +194,7 @@ func (i *instance) leaseEvents(event string) int {
 // leases reads the outboxes' leases.
 func (f *fleet) leases() leasetest.Leases {
 	f.t.Helper()
-	leases, _, err := leasetest.Read(f.t.Context(), f.docs)
+	leases, _, err := leasetest.Read(f.t.Context(), f.docs.Client)
 	if err != nil {
 		f.t.Fatal(err)
 	}

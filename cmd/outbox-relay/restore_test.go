@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/cmd/outbox-relay/shell"
@@ -20,7 +19,7 @@ import (
 type archive struct {
 	t       *testing.T
 	cloud   *embedded
-	docs    *firestore.Client
+	docs    *dlqfirestore.Client
 	catalog *contracts.Catalog
 	file    string
 	at      time.Time // of the export

@@ -64,7 +64,7 @@ func watchCloud(t *testing.T, at gcp.Place) *audience {
 		t.Fatal(err)
 	}
 	a := &audience{ledger: demo.NewLedger()}
-	a.producers = &demo.Producers{Client: mustDialFirestore(t, at), Catalog: testCatalog(t), Ledger: a.ledger, Seed: uint64(time.Now().UnixNano())}
+	a.producers = &demo.Producers{Client: mustDialFirestore(t, at).Client, Catalog: testCatalog(t), Ledger: a.ledger, Seed: uint64(time.Now().UnixNano())}
 	consumers := &demo.Consumers{Client: client, Catalog: testCatalog(t), Ledger: a.ledger}
 	if err := consumers.Subscribe(t.Context()); err != nil {
 		t.Fatal(err)

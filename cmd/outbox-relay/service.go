@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel/trace"
@@ -151,7 +150,7 @@ type stores struct {
 // in front of a commit, nor the reads of operators; nor anything in front of a
 // lease that is to be renewed in time.
 func (s *service) openStores(ctx context.Context, cfg serviceConfig) (stores, error) {
-	var clients []*firestore.Client
+	var clients []*dlqfirestore.Client
 	for _, what := range []string{"watching", "writing", "dead-letter queue's", "leases'"} {
 		client, err := cfg.place.DialFirestore(ctx)
 		if err != nil {

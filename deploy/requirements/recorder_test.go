@@ -11,10 +11,11 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"outboxrelay/deploy/firestore/indexes"
+	"outboxrelay/deploy/local"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // recorder keeps what clients ask of Firestore.
@@ -27,7 +28,7 @@ type recorder struct {
 
 // database is a client of a Firestore that has the indexes given, and what it
 // is asked through it.
-func database(t *testing.T, declared indexes.File) (*firestore.Client, *recorder) {
+func database(t *testing.T, declared indexes.File) (*dlqfirestore.Client, *recorder) {
 	t.Helper()
 	server, err := localfirestore.Open(localfirestore.Options{Indexes: &declared})
 	if err != nil {
@@ -43,11 +44,8 @@ func database(t *testing.T, declared indexes.File) (*firestore.Client, *recorder
 		t.Fatal(err)
 	}
 	r := &recorder{news: make(chan struct{}, 1)}
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStreamInterceptor(r.stream))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := firestore.NewClient(context.Background(), "test-project", option.WithGRPCConn(conn))
+	opts := append(local.FirestoreOptions(addr), option.WithGRPCDialOption(grpc.WithChainStreamInterceptor(r.stream)))
+	client, err := dlqfirestore.Open(context.Background(), "test-project", firestore.DefaultDatabaseID, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

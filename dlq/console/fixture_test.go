@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
 	"golang.org/x/sync/errgroup"
@@ -40,7 +39,7 @@ type fixture struct {
 	t       testing.TB
 	catalog *contracts.Catalog
 	server  *localfirestore.Server
-	db      *firestore.Client
+	db      *dlqfirestore.Client
 	store   *dlqfirestore.Store
 	queue   *dlq.Queue
 	lanes   *lanes

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
@@ -31,7 +30,7 @@ type Fixture struct {
 	T        *testing.T
 	Catalog  *contracts.Catalog
 	Server   *localfirestore.Server // nil on Google's
-	DB       *firestore.Client
+	DB       *dlqfirestore.Client
 	Store    *dlqfirestore.Store
 	Queue    *dlq.Queue
 	Lanes    *Lanes

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
-
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
@@ -49,7 +47,7 @@ type fixture struct {
 	t       *testing.T
 	cloud   *cloud
 	catalog *contracts.Catalog
-	db      *firestore.Client
+	db      *dlqfirestore.Client
 	store   *dlqfirestore.Store
 	queue   *dlq.Queue
 	now     time.Time

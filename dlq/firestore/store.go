@@ -13,13 +13,13 @@ import (
 )
 
 // Store implements dlq.Store.
-type Store struct{ client *firestore.Client }
+type Store struct{ client *Client }
 
 var _ dlq.Store = (*Store)(nil)
 
 // New returns a Store over client, which the caller closes once nothing uses
 // the Store any more.
-func New(client *firestore.Client) *Store { return &Store{client: client} }
+func New(client *Client) *Store { return &Store{client: client} }
 
 // Get implements dlq.Store. All documents are read in one call, at one time.
 func (s *Store) Get(ctx context.Context, collection string, ids ...string) ([]dlq.Doc, error) {
@@ -39,7 +39,7 @@ func (s *Store) Get(ctx context.Context, collection string, ids ...string) ([]dl
 
 // Query implements dlq.Store.
 func (s *Store) Query(ctx context.Context, q dlq.Query) ([]dlq.Doc, error) {
-	snaps, err := query(s.client, q).Documents(ctx).GetAll()
+	snaps, err := query(s.client.Client, q).Documents(ctx).GetAll()
 	if err != nil {
 		return nil, Failure("query "+q.Collection, err)
 	}
@@ -48,7 +48,7 @@ func (s *Store) Query(ctx context.Context, q dlq.Query) ([]dlq.Doc, error) {
 
 // Count implements dlq.Store.
 func (s *Store) Count(ctx context.Context, q dlq.Query) (int64, error) {
-	fq := query(s.client, q)
+	fq := query(s.client.Client, q)
 	res, err := fq.NewAggregationQuery().WithCount("n").Get(ctx)
 	if err != nil {
 		return 0, Failure("count "+q.Collection, err)
@@ -62,5 +62,5 @@ func (s *Store) Count(ctx context.Context, q dlq.Query) (int64, error) {
 
 // Commit implements dlq.Store.
 func (s *Store) Commit(ctx context.Context, writes []dlq.Write) (time.Time, error) {
-	return Commit(ctx, s.client, writes)
+	return s.client.Commit(ctx, writes)
 }

@@ -21,7 +21,7 @@ func (s *Store) Watch(ctx context.Context, q dlq.Query, f func([]dlq.Doc)) error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q.Select = nil // the SDK panics on a document without the fields of its order
-	it := query(s.client, q).Snapshots(ctx)
+	it := query(s.client.Client, q).Snapshots(ctx)
 	for {
 		docs, err := next(it)
 		if err != nil {

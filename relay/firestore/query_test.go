@@ -16,13 +16,14 @@ import (
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
 	"outboxrelay/deploy/requirements"
+	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay"
 	relayfirestore "outboxrelay/relay/firestore"
 )
 
 // embedded returns a client of an embedded Firestore, which has the indexes of
 // an outbox "box" in shards.
-func embedded(t *testing.T) *firestore.Client {
+func embedded(t *testing.T) *dlqfirestore.Client {
 	t.Helper()
 	declared := requirements.IndexesOf(&contracts.Catalog{Outboxes: []*contracts.Outbox{{Name: "box", Shards: shards}}})
 	_, address := firestoretest.Start(t, localfirestore.Options{Indexes: &declared})
@@ -31,7 +32,7 @@ func embedded(t *testing.T) *firestore.Client {
 
 // google returns a client of Google's emulator, or skips the test where none
 // runs.
-func google(t *testing.T) *firestore.Client {
+func google(t *testing.T) *dlqfirestore.Client {
 	t.Helper()
 	return firestoretest.Client(t, firestoretest.OnGoogle(t))
 }
@@ -39,7 +40,7 @@ func google(t *testing.T) *firestore.Client {
 func TestScans(t *testing.T)         { testScans(t, embedded(t)) }
 func TestScansOnGoogle(t *testing.T) { testScans(t, google(t)) }
 
-func testScans(t *testing.T, client *firestore.Client) {
+func testScans(t *testing.T, client *dlqfirestore.Client) {
 	for id, fields := range zoo() {
 		if _, err := client.Collection("box").Doc(id).Create(t.Context(), fields); err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
 func TestEveryPendingRecordIsFound(t *testing.T)         { testEveryPending(t, embedded(t)) }
 func TestEveryPendingRecordIsFoundOnGoogle(t *testing.T) { testEveryPending(t, google(t)) }
 
-func testEveryPending(t *testing.T, client *firestore.Client) {
+func testEveryPending(t *testing.T, client *dlqfirestore.Client) {
 	left := make(map[string]bool)
 	for id, fields := range zoo() {
 		if _, err := client.Collection("box").Doc(id).Create(t.Context(), fields); err != nil {
@@ -152,7 +153,7 @@ func testEveryPending(t *testing.T, client *firestore.Client) {
 func TestListenersTellOfOddShards(t *testing.T)         { testOddShards(t, embedded(t)) }
 func TestListenersTellOfOddShardsOnGoogle(t *testing.T) { testOddShards(t, google(t)) }
 
-func testOddShards(t *testing.T, client *firestore.Client) {
+func testOddShards(t *testing.T, client *dlqfirestore.Client) {
 	store := relayfirestore.New(client, client)
 	for kind, values := range map[relay.ScanKind][]any{
 		relay.ScanShardBelow: {nil, false, math.NaN(), -7},
@@ -200,7 +201,7 @@ func TestCountsOfOneMoment(t *testing.T)         { testCountsOfOneMoment(t, embe
 func TestCountsOfOneMomentOnGoogle(t *testing.T) { testCountsOfOneMoment(t, google(t)) }
 
 // Documents that go while several scans are counted are in all counts or in none.
-func testCountsOfOneMoment(t *testing.T, client *firestore.Client) {
+func testCountsOfOneMoment(t *testing.T, client *dlqfirestore.Client) {
 	const documents, rounds = 100, 20
 	for i := range documents {
 		if _, err := client.Collection("box").Doc(fmt.Sprint(i)).Create(t.Context(), record()); err != nil {

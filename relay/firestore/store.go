@@ -18,8 +18,8 @@ import (
 
 // Store implements relay.Store.
 type Store struct {
-	watching *firestore.Client
-	writing  *firestore.Client
+	watching *dlqfirestore.Client
+	writing  *dlqfirestore.Client
 }
 
 var _ relay.Store = (*Store)(nil)
@@ -27,13 +27,13 @@ var _ relay.Store = (*Store)(nil)
 // New returns a Store over two clients of one database. The listeners' streams
 // stay on watching, so that they never queue a page or a commit; the two may
 // be the same. The caller closes them after the relay has returned.
-func New(watching, writing *firestore.Client) *Store {
+func New(watching, writing *dlqfirestore.Client) *Store {
 	return &Store{watching: watching, writing: writing}
 }
 
 // Page implements relay.Store.
 func (s *Store) Page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
-	it := query(s.writing, sc).Limit(sc.Limit).Documents(ctx)
+	it := query(s.writing.Client, sc).Limit(sc.Limit).Documents(ctx)
 	defer it.Stop()
 	docs := make([]relay.Doc, 0, min(sc.Limit, 64))
 	for {
@@ -54,7 +54,7 @@ func (s *Store) Count(ctx context.Context, scans ...relay.Scan) ([]int64, error)
 	err := s.atOnce(ctx, len(scans), func(ctx context.Context, tx *firestore.Transaction) error {
 		counts = make([]int64, len(scans))
 		for i, sc := range scans {
-			q := query(s.writing, sc)
+			q := query(s.writing.Client, sc)
 			count := q.NewAggregationQuery().WithCount("n")
 			if tx != nil {
 				count = count.Transaction(tx)
@@ -100,5 +100,5 @@ func (s *Store) Get(ctx context.Context, outbox, id string) (relay.Doc, bool, er
 
 // Commit implements relay.Store.
 func (s *Store) Commit(ctx context.Context, writes []relay.Write) (time.Time, error) {
-	return dlqfirestore.Commit(ctx, s.writing, writes)
+	return s.writing.Commit(ctx, writes)
 }

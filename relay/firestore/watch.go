@@ -16,7 +16,7 @@ import (
 // Watch implements relay.Store. Ending ctx is what frees the stream: the SDK's
 // Stop only half closes it.
 func (s *Store) Watch(ctx context.Context, sc relay.Scan) (relay.Stream, error) {
-	return &stream{it: query(s.watching, sc).Limit(sc.Limit).Snapshots(ctx), outbox: sc.Outbox}, nil
+	return &stream{it: query(s.watching.Client, sc).Limit(sc.Limit).Snapshots(ctx), outbox: sc.Outbox}, nil
 }
 
 type stream struct {

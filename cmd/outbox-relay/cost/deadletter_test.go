@@ -95,7 +95,7 @@ func TestRoleChangesCostWhatIsBilled(t *testing.T) {
 		w := newWorld(t, catalog)
 		defer w.close()
 		handler, err := claims.New(claims.Config{
-			Catalog: catalog, Store: claimsfirestore.New(w.client()), Accounts: &users{held: make(map[string]map[string]any)}, Signals: signals{},
+			Catalog: catalog, Store: claimsfirestore.New(w.client().Client), Accounts: &users{held: make(map[string]map[string]any)}, Signals: signals{},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -39,11 +39,11 @@ type world struct {
 	catalog *contracts.Catalog
 	server  *localfirestore.Server
 	lis     *bufconn.Listener
-	db      *firestore.Client // a producer's
+	db      *dlqfirestore.Client // a producer's
 	random  *rand.Rand
 	targets map[string]ier.Target
 
-	clients []*firestore.Client
+	clients []*dlqfirestore.Client
 	serving sync.WaitGroup
 	relays  sync.WaitGroup
 	cancel  []context.CancelFunc
@@ -75,10 +75,10 @@ func newWorld(t *testing.T, catalog *contracts.Catalog) *world {
 	return w
 }
 
-func (w *world) client() *firestore.Client {
+func (w *world) client() *dlqfirestore.Client {
 	w.t.Helper()
 	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return w.lis.DialContext(ctx) })
-	client, err := firestore.NewClient(w.t.Context(), "my-project", append(local.FirestoreOptions("embedded"), option.WithGRPCDialOption(dial))...)
+	client, err := dlqfirestore.Open(w.t.Context(), "my-project", firestore.DefaultDatabaseID, append(local.FirestoreOptions("embedded"), option.WithGRPCDialOption(dial))...)
 	if err != nil {
 		w.t.Fatal(err)
 	}

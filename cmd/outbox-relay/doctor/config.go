@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
 	"google.golang.org/api/option"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // DefaultTimeout bounds a whole examination.
@@ -24,7 +24,7 @@ type Config struct {
 	Firestore, PubSub, Auth string
 
 	// OpenFirestore and OpenPubSub connect as the service does.
-	OpenFirestore func(context.Context) (*firestore.Client, error)
+	OpenFirestore func(context.Context) (*dlqfirestore.Client, error)
 	OpenPubSub    func(context.Context) (*pubsub.Client, error)
 
 	// Catalog loads the catalog as the service does, stand-ins applied.

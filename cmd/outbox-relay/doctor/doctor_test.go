@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc/codes"
@@ -18,6 +17,7 @@ import (
 	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 func TestACompleteCloudIsFit(t *testing.T) {
@@ -64,7 +64,7 @@ func TestABareCloudLacksItsTopics(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	c := complete(t)
 	c.examine()
-	c.withFirestore(func(client *firestore.Client) {
+	c.withFirestore(func(client *dlqfirestore.Client) {
 		left, err := client.Collections(t.Context()).GetAll()
 		if err != nil || len(left) != 0 {
 			t.Errorf("%v, collections left: %v", err, left)
@@ -80,7 +80,7 @@ func TestTheProbeIsRemovedAfterAFailure(t *testing.T) {
 	c := complete(t)
 	c.cloud.Firestore.Faults().Add(localfirestore.Fault{Method: "Commit", Skip: 1, Times: 1, Code: codes.Internal})
 	expect(t, c.examine(), "firestore.write fail")
-	c.withFirestore(func(client *firestore.Client) {
+	c.withFirestore(func(client *dlqfirestore.Client) {
 		left, err := client.Collection("relay-doctor").Documents(t.Context()).GetAll()
 		if err != nil || len(left) != 0 {
 			t.Errorf("%v, %d documents left", err, len(left))

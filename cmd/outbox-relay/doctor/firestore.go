@@ -6,6 +6,8 @@ import (
 
 	sdk "cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
+
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // probes is the collection of the doctor's own document, which is there for a
@@ -34,10 +36,10 @@ func (e *exam) firestore(ctx context.Context) Group {
 	}
 	defer client.Close() //nolint:errcheck // nothing was left to write
 	for _, call := range firestoreCalls {
-		e.try(ctx, &g, client, call)
+		e.try(ctx, &g, client.Client, call)
 	}
-	e.clock(ctx, &g, client)
-	e.definitions(ctx, &g, client)
+	e.clock(ctx, &g, client.Client)
+	e.definitions(ctx, &g, client.Client)
 	e.outboxes(ctx, &g, client)
 	e.leases(ctx, &g, client)
 	return g
@@ -45,7 +47,7 @@ func (e *exam) firestore(ctx context.Context) Group {
 
 // reachFirestore connects and reads a document that does not exist; nil after a
 // finding that says why nothing else can be asked.
-func (e *exam) reachFirestore(ctx context.Context, g *Group) *sdk.Client {
+func (e *exam) reachFirestore(ctx context.Context, g *Group) *dlqfirestore.Client {
 	const check = "firestore.read"
 	if !e.mayAsk(ctx, g, check, e.Firestore, "--firestore") {
 		return nil

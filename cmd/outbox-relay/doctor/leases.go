@@ -7,15 +7,13 @@ import (
 	"strings"
 	"time"
 
-	sdk "cloud.google.com/go/firestore"
-
 	"outboxrelay/contracts"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay/lease"
 )
 
 // leases looks at who runs, who owns what, and whether they agree with the catalog.
-func (e *exam) leases(ctx context.Context, g *Group, client *sdk.Client) {
+func (e *exam) leases(ctx context.Context, g *Group, client *dlqfirestore.Client) {
 	const check, did = "leases", "read " + contracts.CollectionLeases
 	ctx, cancel := within(ctx)
 	defer cancel()

@@ -6,16 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
-
 	"outboxrelay/cmd/outbox-relay/doctor"
 	"outboxrelay/contracts"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // put writes a document as it is.
 func (c *clinic) put(path string, fields map[string]any) {
 	c.t.Helper()
-	c.withFirestore(func(client *firestore.Client) {
+	c.withFirestore(func(client *dlqfirestore.Client) {
 		if _, err := client.Doc(path).Set(c.t.Context(), fields); err != nil {
 			c.t.Fatal(err)
 		}
@@ -117,7 +116,7 @@ func TestLeases(t *testing.T) {
 // later waits until the server's clock has gone on.
 func (c *clinic) later() {
 	c.t.Helper()
-	c.withFirestore(func(client *firestore.Client) {
+	c.withFirestore(func(client *dlqfirestore.Client) {
 		var first time.Time
 		for {
 			snap, _ := client.Doc("nothing/nothing").Get(c.t.Context()) // it tells its read time although there is none

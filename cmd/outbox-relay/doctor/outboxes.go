@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	sdk "cloud.google.com/go/firestore"
-
 	"outboxrelay/contracts"
+	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay"
 	relayfirestore "outboxrelay/relay/firestore"
 )
@@ -26,7 +25,7 @@ const (
 
 // outboxes looks at what waits: the oldest pending records of each lane, read with
 // the relay's own queries, judged as the relay will judge them.
-func (e *exam) outboxes(ctx context.Context, g *Group, client *sdk.Client) {
+func (e *exam) outboxes(ctx context.Context, g *Group, client *dlqfirestore.Client) {
 	const check = "outboxes"
 	if e.catalog == nil {
 		g.skip(check, "there is no catalog")

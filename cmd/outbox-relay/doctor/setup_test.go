@@ -18,6 +18,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 const project = "my-project"
@@ -80,8 +81,8 @@ func complete(t *testing.T) *clinic {
 	return c
 }
 
-func (c *clinic) dialFirestore(ctx context.Context) (*firestore.Client, error) {
-	return firestore.NewClientWithDatabase(ctx, c.Project, c.Database, local.FirestoreOptions(c.Firestore)...)
+func (c *clinic) dialFirestore(ctx context.Context) (*dlqfirestore.Client, error) {
+	return dlqfirestore.Open(ctx, c.Project, c.Database, local.FirestoreOptions(c.Firestore)...)
 }
 
 func (c *clinic) dialPubSub(ctx context.Context) (*pubsub.Client, error) {
@@ -102,7 +103,7 @@ func (c *clinic) withPubSub(do func(*pubsub.Client)) {
 }
 
 // withFirestore lends a client.
-func (c *clinic) withFirestore(do func(*firestore.Client)) {
+func (c *clinic) withFirestore(do func(*dlqfirestore.Client)) {
 	c.t.Helper()
 	client, err := c.dialFirestore(c.t.Context())
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
 	"outboxrelay/deploy/local"
+	dlqfirestore "outboxrelay/dlq/firestore"
 	ierpubsub "outboxrelay/ier/pubsub"
 )
 
@@ -36,8 +36,8 @@ type Place struct {
 // quiet is pinged, as servers hang up on those who ping a lot.
 var keepFirestore = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}
 
-// DialFirestore opens a client with connections of its own, which the caller closes.
-func (p Place) DialFirestore(ctx context.Context) (*firestore.Client, error) {
+// DialFirestore opens a client with a connection of its own, which the caller closes.
+func (p Place) DialFirestore(ctx context.Context) (*dlqfirestore.Client, error) {
 	opts := []option.ClientOption{
 		option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepFirestore)),
 		option.WithGRPCDialOption(grpc.WithConnectParams(ierpubsub.ConnectParams)),
@@ -45,7 +45,7 @@ func (p Place) DialFirestore(ctx context.Context) (*firestore.Client, error) {
 	if p.Firestore != "" {
 		opts = append(opts, local.FirestoreOptions(p.Firestore)...)
 	}
-	client, err := firestore.NewClientWithDatabase(ctx, p.Project, p.Database, opts...)
+	client, err := dlqfirestore.Open(ctx, p.Project, p.Database, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Firestore: %w", err)
 	}

@@ -102,9 +102,11 @@ func (l *Run) open(ctx context.Context) (err error) {
 		Firestore: l.Cloud.FirestoreAddr, PubSub: l.Cloud.PubSubAddr, Auth: l.Cloud.AuthAddr,
 	}
 	l.users = &demo.Auth{Addr: at.Auth, Project: Project, HTTP: &http.Client{Transport: &http.Transport{}}}
-	if l.docs, err = at.DialFirestore(ctx); err != nil {
+	docs, err := at.DialFirestore(ctx)
+	if err != nil {
 		return err
 	}
+	l.docs = docs.Client
 	l.queue = &demo.QueueWatch{Docs: l.docs, Catalog: l.cfg.Catalog, Log: l.cfg.Log}
 	if l.topics, err = at.DialPubSub(ctx); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/google"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // Start starts an embedded Firestore until the test's end, and returns its HOST:PORT.
@@ -42,9 +43,9 @@ func OnGoogle(t testing.TB) string {
 }
 
 // Client returns a client, until the test's end, of a project that nobody else has.
-func Client(t testing.TB, address string) *sdk.Client {
+func Client(t testing.TB, address string) *dlqfirestore.Client {
 	t.Helper()
-	client, err := sdk.NewClient(context.Background(), "p-"+uuid.NewString()[:8], local.FirestoreOptions(address)...)
+	client, err := dlqfirestore.Open(context.Background(), "p-"+uuid.NewString()[:8], sdk.DefaultDatabaseID, local.FirestoreOptions(address)...)
 	if err != nil {
 		t.Fatal(err)
 	}

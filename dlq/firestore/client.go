@@ -1,0 +1,46 @@
+package firestore
+
+import (
+	"context"
+	"fmt"
+
+	"cloud.google.com/go/firestore"
+	vkit "cloud.google.com/go/firestore/apiv1"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc/metadata"
+)
+
+// Client is Firestore's own client together with the generated one below it, which
+// takes and gives protobuf. Both use one connection.
+type Client struct {
+	*firestore.Client
+	generated *vkit.Client
+	database  string // projects/PROJECT/databases/DATABASE
+}
+
+// Open opens a client with a connection of its own, which the caller closes. opts
+// say where Firestore is; they bring no connection, and no variable of the
+// environment is looked at for an emulator.
+func Open(ctx context.Context, project, database string, opts ...option.ClientOption) (*Client, error) {
+	generated, err := vkit.NewClient(ctx, opts...)
+	if err != nil {
+		return nil, err
+	}
+	// The connection is one, not one of a pool, as no option asks for a pool.
+	conn := generated.Connection() //nolint:staticcheck // see above
+	client, err := firestore.NewClientWithDatabase(ctx, project, database, option.WithGRPCConn(conn))
+	if err != nil {
+		_ = generated.Close() // nothing was sent yet
+		return nil, err
+	}
+	return &Client{Client: client, generated: generated, database: fmt.Sprintf("projects/%s/databases/%s", project, database)}, nil
+}
+
+// Generated returns the client for protobuf. Its calls take a context of Outgoing.
+func (c *Client) Generated() *vkit.Client { return c.generated }
+
+// Outgoing returns ctx with the headers that say which database a call is for, as
+// the SDK sends them.
+func (c *Client) Outgoing(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "google-cloud-resource-prefix", c.database, "x-goog-is-transaction", "false")
+}
