@@ -170,6 +170,13 @@ func (j *judge) payload() {
 	if !j.sound(FieldPayload) {
 		return
 	}
+	if j.rec.PayloadJSON != "" {
+		j.size = len(j.rec.PayloadJSON)
+		if j.route != nil && j.route.Schema != nil {
+			j.faults = append(j.faults, schemaFaults(j.route.Schema, readPayload(j.rec.PayloadJSON))...)
+		}
+		return
+	}
 	if j.rec.Payload == nil {
 		j.fault(FieldPayload, "is missing")
 		return

@@ -38,7 +38,11 @@ func encodeEnvelope(rec *Record, payloadSize int) []byte {
 	b = append(b, `,"aggregate_version":`...)
 	b = strconv.AppendInt(b, rec.AggregateVersion, 10)
 	b = append(b, `,"payload":`...)
-	b = appendMap(b, rec.Payload)
+	if rec.PayloadJSON != "" {
+		b = append(b, rec.PayloadJSON...)
+	} else {
+		b = appendMap(b, rec.Payload)
+	}
 	return append(b, '}')
 }
 
@@ -133,7 +137,7 @@ const hexDigits = "0123456789abcdef"
 
 // appendString quotes s. Like json.Marshal it escapes what HTML or JavaScript
 // could take amiss, and replaces what is not UTF-8.
-func appendString(b []byte, s string) []byte {
+func appendString[S ~string | ~[]byte](b []byte, s S) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -149,7 +153,7 @@ func appendString(b []byte, s string) []byte {
 			start = i
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
+		r, size := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
 		switch {
 		case r == utf8.RuneError && size == 1:
 			b = append(append(b, s[start:i]...), `\ufffd`...)

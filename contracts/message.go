@@ -49,7 +49,10 @@ type Message struct {
 // MarshalEnvelope renders rec's envelope. It fails only on a payload that JSON
 // cannot carry, which Catalog.Check names as faults.
 func MarshalEnvelope(rec *Record) ([]byte, error) {
-	scan := scanPayload(rec.Payload)
+	scan := &payloadScan{size: len(rec.PayloadJSON)}
+	if rec.PayloadJSON == "" {
+		scan = scanPayload(rec.Payload)
+	}
 	faults := scan.faults
 	if !jsonTime(rec.OccurredAt) {
 		faults = append(faults, Fault{FieldOccurredAt, "is outside the years 0 to 9999"})

@@ -27,6 +27,9 @@ type Record struct {
 	CreatedAt        time.Time
 	Shard            *int64 // nil when it is absent or no integer; of use where the outbox has several shards
 	Payload          map[string]any
+	// PayloadJSON is the payload as its envelope has it, see PayloadWriter: it takes
+	// Payload's place in a record that was decoded so. Empty: Payload it is.
+	PayloadJSON string
 
 	// Written by the relay.
 	Status           Status

@@ -13,6 +13,10 @@ import (
 // queue.
 func (o *outbox) decode(d Doc) (rec *contracts.Record, checked contracts.Checked) {
 	err := o.guard.do(partDecode, func() error {
+		var plain bool
+		if rec, checked, plain = o.decodePlain(d); plain {
+			return nil
+		}
 		fields, undecodable := d.decoded()
 		var faults contracts.Faults
 		rec, faults = contracts.DecodeRecord(o.spec.Name, d.ID, fields)
@@ -31,6 +35,20 @@ func (o *outbox) decode(d Doc) (rec *contracts.Record, checked contracts.Checked
 		rec = &contracts.Record{Outbox: o.spec.Name, ID: d.ID, CreatedAt: d.CreatedAt}
 	}
 	return rec, o.unjudged(rec, err)
+}
+
+// decodePlain judges a record that the store has decoded. It reports false for one
+// that is not, or that breaks the contract, of which the fields tell more.
+func (o *outbox) decodePlain(d Doc) (*contracts.Record, contracts.Checked, bool) {
+	if d.Record == nil {
+		return nil, contracts.Checked{}, false
+	}
+	rec := *d.Record
+	checked := o.catalog.Check(&rec, nil)
+	if len(checked.Faults) > 0 {
+		return nil, contracts.Checked{}, false
+	}
+	return &rec, checked, true
 }
 
 // unjudged is what is said of a record that cannot be judged.

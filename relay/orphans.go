@@ -49,7 +49,7 @@ func (s *sweeper) orphans(ctx context.Context) error {
 		aggregateID, _ := d.fields()[contracts.FieldAggregateID].(string)
 		if found < sweepPages*sweepPage && !slices.Contains(frozen, aggregateID) {
 			found++
-			d.Fields, d.Raw = nil, nil
+			d.Fields, d.Raw, d.Parts, d.Record = nil, nil, nil, nil
 			byAggregate[aggregateID] = append(byAggregate[aggregateID], d)
 		}
 	})

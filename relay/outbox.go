@@ -113,8 +113,10 @@ func (o *outbox) newEntry(d Doc, in *intake) *entry {
 	if rec.Fields = nil; len(e.faults) == 0 {
 		// The envelope is all that a delivery needs. A dead letter, which is rare,
 		// reads the document again.
-		rec.Payload, e.doc.Fields, e.doc.Raw, e.doc.Parts = nil, nil, nil, nil
+		rec.Payload, rec.PayloadJSON = nil, ""
+		e.doc.Fields, e.doc.Raw, e.doc.Parts = nil, nil, nil
 	}
+	e.doc.Record = nil
 	e.describe(in)
 	o.disagree(rec, checked.Disagreements)
 	return e

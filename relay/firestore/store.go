@@ -2,13 +2,11 @@ package firestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/api/iterator"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -29,23 +27,6 @@ var _ relay.Store = (*Store)(nil)
 // be the same. The caller closes them after the relay has returned.
 func New(watching, writing *dlqfirestore.Client) *Store {
 	return &Store{watching: watching, writing: writing}
-}
-
-// Page implements relay.Store.
-func (s *Store) Page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
-	it := query(s.writing.Client, sc).Limit(sc.Limit).Documents(ctx)
-	defer it.Stop()
-	docs := make([]relay.Doc, 0, min(sc.Limit, 64))
-	for {
-		snap, err := it.Next()
-		if errors.Is(err, iterator.Done) {
-			return docs, nil
-		}
-		if err != nil {
-			return nil, dlqfirestore.Failure("read page of "+sc.Outbox, err)
-		}
-		docs = append(docs, document(snap, snap.ReadTime))
-	}
 }
 
 // Count implements relay.Store.

@@ -1,0 +1,162 @@
+package firestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // which the answers' codec goes back to
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/relay"
+)
+
+// Page implements relay.Store. Plain records are decoded from what is received,
+// without protobuf's values in between, and what was received is then let go.
+func (s *Store) Page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
+	docs, err := s.page(ctx, sc)
+	if err != nil {
+		return nil, dlqfirestore.Failure("read page of "+sc.Outbox, err)
+	}
+	return docs, nil
+}
+
+func (s *Store) page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
+	serialized, err := query(s.writing.Client, sc).Limit(sc.Limit).Serialize()
+	if err != nil {
+		return nil, err
+	}
+	var req pb.RunQueryRequest
+	if err := proto.Unmarshal(serialized, &req); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(s.writing.Outgoing(ctx)) // which frees the stream, on every way out
+	defer cancel()
+	answers, err := s.writing.Generated().RunQuery(ctx, &req, gax.WithGRPCOptions(grpc.ForceCodecV2(pageCodec{})))
+	if err != nil {
+		return nil, err
+	}
+	p := page{from: s.writing, decoder: newDecoder(req.GetParent(), sc.Outbox), docs: make([]relay.Doc, 0, min(sc.Limit, 64))}
+	for {
+		err := answers.RecvMsg(&p)
+		if errors.Is(err, io.EOF) {
+			return p.docs, p.failed
+		}
+		if err != nil || p.failed != nil {
+			return nil, errors.Join(p.failed, err)
+		}
+	}
+}
+
+// page takes in the answers to its query, one by one.
+type page struct {
+	from    *dlqfirestore.Client
+	decoder decoder
+	docs    []relay.Doc
+	failed  error // of a document that even the SDK does not take
+}
+
+// pageCodec has gRPC give a page its answers as they are.
+type pageCodec struct{}
+
+func (pageCodec) Name() string { return "proto" }
+
+func (pageCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return encoding.GetCodecV2("proto").Marshal(v)
+}
+
+func (pageCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	p, ok := v.(*page)
+	if !ok {
+		return encoding.GetCodecV2("proto").Unmarshal(data, v)
+	}
+	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buf.Free()
+	return p.take(buf.ReadOnlyData())
+}
+
+var (
+	tagDocument = tagged(1, protowire.BytesType)
+	tagReadTime = tagged(3, protowire.BytesType)
+)
+
+// take takes in an encoded RunQueryResponse, which it does not keep.
+func (p *page) take(encoded []byte) error {
+	var found []byte
+	var readAt time.Time
+	documents, readTimes, sound := 0, 0, true
+	m := message{rest: encoded}
+	for t, _, b := m.next(); t != 0; t, _, b = m.next() {
+		switch t {
+		case tagDocument:
+			found = b
+			documents++
+		case tagReadTime:
+			readAt, sound = timestamp(b)
+			readTimes++
+		}
+	}
+	if !m.bad && documents == 0 { // a word on the progress
+		return nil
+	}
+	if !m.bad && sound && documents == 1 && readTimes == 1 {
+		if d, plain := p.decoder.document(found); plain {
+			p.add(d, bytes.Clone(found), readAt)
+			return nil
+		}
+	}
+	var answer pb.RunQueryResponse
+	if err := proto.Unmarshal(encoded, &answer); err != nil {
+		return err
+	}
+	var snap *firestore.DocumentSnapshot
+	if snap, p.failed = p.from.Snapshot(&answer); p.failed == nil {
+		p.docs = append(p.docs, document(snap, snap.ReadTime))
+	}
+	return nil
+}
+
+// add adds a plain document. How it was encoded is kept for those who ask for more
+// than its record.
+func (p *page) add(d plain, encoded []byte, readAt time.Time) {
+	kept := &received{from: p.from, document: encoded, readAt: readAt}
+	p.docs = append(p.docs, relay.Doc{
+		ID: d.record.ID, CreatedAt: d.record.CreatedAt, CreateTime: d.createTime, UpdateTime: d.updateTime, ReadTime: readAt,
+		Fields: kept.fields, Raw: kept.raw, Parts: kept.parts, Record: d.record,
+	})
+}
+
+// received is a plain document as it was received.
+type received struct {
+	from     *dlqfirestore.Client
+	document []byte
+	readAt   time.Time
+}
+
+// snapshot is what the SDK makes of the document. It fails for none that is plain.
+func (r *received) snapshot() *firestore.DocumentSnapshot {
+	var document pb.Document
+	if err := proto.Unmarshal(r.document, &document); err != nil {
+		panic(err)
+	}
+	snap, err := r.from.Snapshot(&pb.RunQueryResponse{Document: &document, ReadTime: timestamppb.New(r.readAt)})
+	if err != nil {
+		panic(err)
+	}
+	return snap
+}
+
+func (r *received) fields() map[string]any { return dlqfirestore.Plain(r.snapshot().Data()) }
+func (r *received) raw() map[string]any    { return r.snapshot().Data() }
+func (r *received) parts() map[string]any  { return parts(r.snapshot()) }

@@ -1,0 +1,403 @@
+package firestore
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/genproto/googleapis/type/latlng"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	"outboxrelay/contracts"
+	"outboxrelay/deploy/local"
+	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/relay"
+)
+
+const database = "projects/my-project/databases/(default)"
+
+// nowhere is a client that reaches no server.
+func nowhere(t testing.TB) *dlqfirestore.Client {
+	t.Helper()
+	c, err := dlqfirestore.Open(t.Context(), "my-project", "(default)", local.FirestoreOptions("nowhere:1")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func text(s string) *pb.Value { return &pb.Value{ValueType: &pb.Value_StringValue{StringValue: s}} }
+
+// pbValue renders a plain Go value.
+func pbValue(v any) *pb.Value {
+	switch v := v.(type) {
+	case nil:
+		return &pb.Value{ValueType: &pb.Value_NullValue{}}
+	case bool:
+		return &pb.Value{ValueType: &pb.Value_BooleanValue{BooleanValue: v}}
+	case int64:
+		return &pb.Value{ValueType: &pb.Value_IntegerValue{IntegerValue: v}}
+	case float64:
+		return &pb.Value{ValueType: &pb.Value_DoubleValue{DoubleValue: v}}
+	case string:
+		return text(v)
+	case []byte:
+		return &pb.Value{ValueType: &pb.Value_BytesValue{BytesValue: v}}
+	case time.Time:
+		return &pb.Value{ValueType: &pb.Value_TimestampValue{TimestampValue: timestamppb.New(v)}}
+	case []any:
+		a := &pb.ArrayValue{}
+		for _, e := range v {
+			a.Values = append(a.Values, pbValue(e))
+		}
+		return &pb.Value{ValueType: &pb.Value_ArrayValue{ArrayValue: a}}
+	case map[string]any:
+		return &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: pbFields(v)}}}
+	case *pb.Value:
+		return v
+	}
+	panic(fmt.Sprintf("a %T", v))
+}
+
+func pbFields(m map[string]any) map[string]*pb.Value {
+	out := make(map[string]*pb.Value)
+	for k, v := range m {
+		out[k] = pbValue(v)
+	}
+	return out
+}
+
+func answerOf(outbox, id string, fields map[string]any) *pb.RunQueryResponse {
+	at := time.Unix(1_750_000_000, 123_456_000)
+	return &pb.RunQueryResponse{ReadTime: timestamppb.New(at.Add(time.Second)), Document: &pb.Document{
+		Name: database + "/documents/" + outbox + "/" + id, Fields: pbFields(fields),
+		CreateTime: timestamppb.New(at), UpdateTime: timestamppb.New(at.Add(time.Millisecond)),
+	}}
+}
+
+// taken has a page take in an answer.
+func taken(t interface{ Fatal(...any) }, from *dlqfirestore.Client, outbox string, encoded []byte) (relay.Doc, bool) {
+	p := page{from: from, decoder: newDecoder(database+"/documents", outbox)}
+	if err := p.take(encoded); err != nil {
+		return relay.Doc{}, false
+	}
+	if p.failed != nil || len(p.docs) != 1 {
+		t.Fatal(p.failed, len(p.docs))
+	}
+	return p.docs[0], true
+}
+
+func defaultCatalog(t testing.TB) *contracts.Catalog {
+	t.Helper()
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return catalog
+}
+
+// agree wants of a document that its record, if it has one, is what its fields say,
+// and that it looks otherwise as the SDK has it. It returns whether the record was
+// taken without its fields.
+func agree(t interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}, catalog *contracts.Catalog, from *dlqfirestore.Client, outbox string, encoded []byte,
+) bool {
+	t.Helper()
+	var answer pb.RunQueryResponse
+	if err := proto.Unmarshal(encoded, &answer); err != nil {
+		t.Fatal(err)
+	}
+	snap, err := from.Snapshot(&answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := document(snap, snap.ReadTime)
+	got, ok := taken(t, from, outbox, encoded)
+	if !ok {
+		t.Fatal("not taken")
+	}
+	plainly := []cmp.Option{cmpopts.EquateNaNs(), cmpopts.EquateEmpty()}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(relay.Doc{}, "Fields", "Raw", "Parts", "Record")); diff != "" {
+		t.Fatalf("the document (-want +got):\n%s", diff)
+	}
+	fields, wantPanic := tried(want.Fields)
+	gotFields, gotPanic := tried(got.Fields)
+	if diff := cmp.Diff(fields, gotFields, plainly...); diff != "" || wantPanic != gotPanic {
+		t.Fatalf("the fields: panic %v, want %v (-want +got):\n%s", gotPanic, wantPanic, diff)
+	}
+	if diff := cmp.Diff(want.Parts(), got.Parts(), plainly...); diff != "" {
+		t.Fatalf("the parts (-want +got):\n%s", diff)
+	}
+	if got.Record == nil {
+		return false
+	}
+	rec, faults := contracts.DecodeRecord(outbox, want.ID, fields)
+	if wantPanic || len(faults) > 0 {
+		t.Fatalf("plain with faults: %v", faults)
+	}
+	fast := *got.Record
+	if diff := cmp.Diff(rec, &fast, cmpopts.IgnoreFields(contracts.Record{}, "Payload", "PayloadJSON", "Fields")); diff != "" {
+		t.Fatalf("the record (-want +got):\n%s", diff)
+	}
+	wantChecked, checked := catalog.Check(rec, nil), catalog.Check(&fast, nil)
+	if diff := cmp.Diff(wantChecked, checked, cmpopts.EquateEmpty(), cmpopts.IgnoreTypes(&contracts.EventRoute{})); diff != "" && len(wantChecked.Faults)+len(checked.Faults) == 0 {
+		t.Fatalf("the verdict (-want +got):\n%s", diff)
+	}
+	if (len(wantChecked.Faults) > 0) != (len(checked.Faults) > 0) || checked.Route != wantChecked.Route {
+		t.Fatalf("faults %v, want %v", checked.Faults, wantChecked.Faults)
+	}
+	wantEnvelope, wantErr := contracts.MarshalEnvelope(rec)
+	envelope, err := contracts.MarshalEnvelope(&fast)
+	if wantErr != nil || err != nil || string(envelope) != string(wantEnvelope) {
+		t.Fatalf("%v, want %v:\n%s\n%s", err, wantErr, envelope, wantEnvelope)
+	}
+	return true
+}
+
+func tried(f func() map[string]any) (m map[string]any, panicked bool) {
+	defer func() {
+		if recover() != nil {
+			panicked = true
+		}
+	}()
+	return f(), false
+}
+
+// samples are records of every event of the catalog.
+func samples(t testing.TB, catalog *contracts.Catalog) []*contracts.Record {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	var out []*contracts.Record
+	for _, o := range catalog.Outboxes {
+		for n := range 40 {
+			out = append(out, catalog.Sample(random, o, "agg-ü<&>\u2028", int64(n), time.Unix(1_750_000_000, 5_000)))
+		}
+	}
+	return out
+}
+
+// Every record that the catalog's producers write is decoded without its fields.
+func TestSoundRecordsArePlain(t *testing.T) {
+	catalog, from := defaultCatalog(t), nowhere(t)
+	for _, r := range samples(t, catalog) {
+		fields := r.ProducerFields()
+		fields[contracts.FieldAttempts], fields[contracts.FieldShard] = int64(0), int64(3)
+		fields[contracts.FieldPayload].(map[string]any)["extra"] = map[string]any{"": []any{nil, true, 1.5, -7.0, 1e21, []any{}, map[string]any{}, []byte("x"), time.Unix(1, 2).UTC()}}
+		for _, f := range []map[string]any{r.ProducerFields(), fields} {
+			answer := answerOf(r.Outbox, r.ID, f)
+			encoded, err := proto.Marshal(answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !agree(t, catalog, from, r.Outbox, encoded) {
+				t.Errorf("%s is not plain: %v", r.EventType, f)
+			}
+		}
+	}
+}
+
+// anyValue is a value of any type that Firestore has.
+func anyValue() *rapid.Generator[*pb.Value] {
+	texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "pending", "retrying", "CRITICAL_LANE", "<&>\"\\\x00\x7f\u2028", "__vector__", "7e1c1ba7-8f6c-4a53-9f7c-9d6a7b6c5d4e"}))
+	keys := rapid.OneOf(texts, rapid.SampledFrom([]string{"a", "b", "__type__", "value", "__int__", "__x", "ü"}))
+	times := rapid.Custom(func(t *rapid.T) *timestamppb.Timestamp {
+		return &timestamppb.Timestamp{
+			Seconds: rapid.OneOf(rapid.Int64Range(-62135596801, 253402300800), rapid.Just(int64(0))).Draw(t, "seconds"),
+			Nanos:   rapid.OneOf(rapid.Int32Range(0, 999_999_999), rapid.SampledFrom([]int32{-1, 1e9})).Draw(t, "nanos"),
+		}
+	})
+	leaf := rapid.OneOf(
+		rapid.Map(texts, text), rapid.Map(texts, text),
+		rapid.Map(rapid.Int64(), func(n int64) *pb.Value { return pbValue(n) }),
+		rapid.Map(rapid.Float64(), func(f float64) *pb.Value { return pbValue(f) }),
+		rapid.Map(rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Copysign(0, -1), 1e20, 1e21, 1e-6, 1e-7, 3}), func(f float64) *pb.Value { return pbValue(f) }),
+		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) *pb.Value { return pbValue(b) }),
+		rapid.Map(times, func(at *timestamppb.Timestamp) *pb.Value {
+			return &pb.Value{ValueType: &pb.Value_TimestampValue{TimestampValue: at}}
+		}),
+		rapid.SampledFrom([]*pb.Value{
+			pbValue(nil), pbValue(true), pbValue(false),
+			{},
+			pbValue([]any{}), pbValue(map[string]any{}),
+			{ValueType: &pb.Value_ReferenceValue{ReferenceValue: database + "/documents/c/d"}},
+			{ValueType: &pb.Value_ReferenceValue{ReferenceValue: "x"}},
+			{ValueType: &pb.Value_GeoPointValue{GeoPointValue: &latlng.LatLng{Latitude: 1}}},
+			{ValueType: &pb.Value_MapValue{}},
+			{ValueType: &pb.Value_ArrayValue{}},
+		}),
+	)
+	var value func(depth int) *rapid.Generator[*pb.Value]
+	value = func(depth int) *rapid.Generator[*pb.Value] {
+		if depth == 0 {
+			return leaf
+		}
+		below := value(depth - 1)
+		return rapid.OneOf(leaf, leaf,
+			rapid.Map(rapid.SliceOfN(below, 0, 4), func(vs []*pb.Value) *pb.Value {
+				return &pb.Value{ValueType: &pb.Value_ArrayValue{ArrayValue: &pb.ArrayValue{Values: vs}}}
+			}),
+			rapid.Map(rapid.MapOfN(keys, below, 0, 5), func(m map[string]*pb.Value) *pb.Value {
+				return &pb.Value{ValueType: &pb.Value_MapValue{MapValue: &pb.MapValue{Fields: m}}}
+			}))
+	}
+	return rapid.Custom(func(t *rapid.T) *pb.Value {
+		v := value(3).Draw(t, "value")
+		for range rapid.SampledFrom([]int{0, 0, 0, 17, 19, 20, 21, 25}).Draw(t, "deeper") {
+			if rapid.Bool().Draw(t, "in a list") {
+				v = pbValue([]any{v})
+			} else {
+				v = pbValue(map[string]any{"in": v})
+			}
+		}
+		return v
+	})
+}
+
+// Whatever a document holds, its record is what its fields say, or it has none.
+func TestPlainRecordsAreWhatTheirFieldsSay(t *testing.T) {
+	catalog, from := defaultCatalog(t), nowhere(t)
+	sound, values := samples(t, catalog), anyValue()
+	plain, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		r := rapid.SampledFrom(sound).Draw(t, "record")
+		fields := r.ProducerFields()
+		payload := maps.Clone(r.Payload)
+		fields[contracts.FieldPayload] = payload
+		for range rapid.IntRange(0, 2).Draw(t, "changes in the payload") {
+			names := append(slices.Sorted(maps.Keys(payload)), "new", "amount", "__type__")
+			payload[rapid.SampledFrom(names).Draw(t, "name")] = values.Draw(t, "in the payload")
+		}
+		for range rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "changes") {
+			names := append(slices.Sorted(maps.Keys(fields)), contracts.RecordFields()...)
+			names = append(names, contracts.FieldAttemptErrors, relay.FieldCanary, "extra")
+			name := rapid.SampledFrom(names).Draw(t, "field")
+			if rapid.Bool().Draw(t, "left out") {
+				delete(fields, name)
+			} else {
+				fields[name] = values.Draw(t, "value")
+			}
+		}
+		answer := answerOf(r.Outbox, r.ID, fields)
+		encoded, err := proto.Marshal(answer)
+		if err != nil {
+			return // not UTF-8: no server sends it
+		}
+		all++
+		if agree(t, catalog, from, r.Outbox, encoded) {
+			plain++
+		}
+	})
+	if plain == 0 || plain == all {
+		t.Errorf("%d of %d are plain: nothing is compared", plain, all)
+	}
+}
+
+// Bytes that no server sends are judged by the generated code, and never panic.
+func TestBrokenAnswers(t *testing.T) {
+	catalog, from := defaultCatalog(t), nowhere(t)
+	r := samples(t, catalog)[0]
+	encoded, err := proto.Marshal(answerOf(r.Outbox, r.ID, r.ProducerFields()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		broken := slices.Clone(encoded)
+		for range rapid.IntRange(1, 3).Draw(t, "changes") {
+			i := rapid.IntRange(0, len(broken)-1).Draw(t, "place")
+			switch rapid.IntRange(0, 2).Draw(t, "what") {
+			case 0:
+				broken[i] = rapid.Byte().Draw(t, "byte")
+			case 1:
+				broken = slices.Insert(broken, i, rapid.Byte().Draw(t, "byte"))
+			default:
+				broken = broken[:i+1]
+			}
+		}
+		p := page{from: from, decoder: newDecoder(database+"/documents", r.Outbox)}
+		err := p.take(broken)
+		var answer pb.RunQueryResponse
+		if wantErr := proto.Unmarshal(broken, &answer); wantErr != nil || err != nil {
+			if (wantErr == nil) != (err == nil) {
+				t.Fatalf("error %v, want %v", err, wantErr)
+			}
+			return
+		}
+		if answer.GetDocument() == nil {
+			return
+		}
+		if _, err := from.Snapshot(&answer); err != nil {
+			if p.failed == nil {
+				t.Fatalf("taken, want %v", err)
+			}
+			return
+		}
+		agree(t, catalog, from, r.Outbox, broken)
+	})
+}
+
+// BenchmarkPage decodes a page of 200 documents of 1 KiB, and judges its records.
+func BenchmarkPage(b *testing.B) {
+	catalog, from := defaultCatalog(b), nowhere(b)
+	answers := make([][]byte, 200)
+	o := catalog.Outbox("accOutbox")
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range answers {
+		r := catalog.Sample(random, o, "acc-0001", int64(i), time.Unix(1_750_000_000, 0))
+		r.Payload["note"] = strings.Repeat("a line of plain text. ", 38)
+		var err error
+		if answers[i], err = proto.Marshal(answerOf(r.Outbox, r.ID, r.ProducerFields())); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("sdk", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for _, encoded := range answers {
+				var answer pb.RunQueryResponse
+				if err := proto.Unmarshal(encoded, &answer); err != nil {
+					b.Fatal(err)
+				}
+				snap, err := from.Snapshot(&answer)
+				if err != nil {
+					b.Fatal(err)
+				}
+				d := document(snap, snap.ReadTime)
+				rec, faults := contracts.DecodeRecord("accOutbox", d.ID, d.Fields())
+				if checked := catalog.Check(rec, faults); checked.Data == nil {
+					b.Fatal(checked.Faults)
+				}
+			}
+		}
+	})
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			p := page{from: from, decoder: newDecoder(database+"/documents", "accOutbox")}
+			for _, encoded := range answers {
+				if err := p.take(encoded); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for _, d := range p.docs {
+				rec := *d.Record
+				if checked := catalog.Check(&rec, nil); checked.Data == nil {
+					b.Fatal(checked.Faults)
+				}
+			}
+		}
+	})
+}
