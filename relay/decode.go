@@ -37,18 +37,19 @@ func (o *outbox) decode(d Doc) (rec *contracts.Record, checked contracts.Checked
 	return rec, o.unjudged(rec, err)
 }
 
-// decodePlain judges a record that the store has decoded. It reports false for one
-// that is not, or that breaks the contract, of which the fields tell more.
+// decodePlain judges a plain record. It reports false for one that is not, or that
+// breaks the contract, of which the fields tell more.
 func (o *outbox) decodePlain(d Doc) (*contracts.Record, contracts.Checked, bool) {
 	if d.Record == nil {
 		return nil, contracts.Checked{}, false
 	}
-	rec := *d.Record
-	checked := o.catalog.Check(&rec, nil)
-	if len(checked.Faults) > 0 {
+	rec := d.Record()
+	if rec == nil {
 		return nil, contracts.Checked{}, false
 	}
-	return &rec, checked, true
+	rec.Attempts = min(rec.Attempts, math.MaxInt32)
+	checked := o.catalog.Check(rec, nil)
+	return rec, checked, len(checked.Faults) == 0
 }
 
 // unjudged is what is said of a record that cannot be judged.

@@ -59,11 +59,11 @@ type Doc struct {
 	// Parts decodes the fields that a record has, each for itself, and leaves out
 	// what cannot be decoded: for a document over which Fields panics. nil: none.
 	Parts func() map[string]any
-	// Record is the document decoded, if it is one of a plain record; nil: Fields
-	// tells what it is. It holds its payload as JSON, and says of a record that keeps
-	// to its contract what contracts.DecodeRecord would say. Of one that does not,
-	// Fields tells more. It is shared, and never written to.
-	Record *contracts.Record
+	// Record decodes the document at less cost, if it is one of a plain record, and
+	// returns nil if it is not; nil: of none. Of a record that keeps to its contract
+	// it says what contracts.DecodeRecord would say, with the payload as JSON. Of one
+	// that does not, Fields tells more.
+	Record func() *contracts.Record
 	// Nonce is the value of a canary's nonce field; empty for records.
 	Nonce string
 }

@@ -18,12 +18,14 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"outboxrelay/contracts"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay"
 )
 
-// Page implements relay.Store. Plain records are decoded from what is received,
-// without protobuf's values in between, and what was received is then let go.
+// Page implements relay.Store. Documents stay as they are encoded until they are
+// judged, which takes the least room; plain records are decoded from there without
+// protobuf's values in between.
 func (s *Store) Page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 	docs, err := s.page(ctx, sc)
 	if err != nil {
@@ -47,7 +49,7 @@ func (s *Store) page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := page{from: s.writing, decoder: newDecoder(req.GetParent(), sc.Outbox), docs: make([]relay.Doc, 0, min(sc.Limit, 64))}
+	p := page{from: s.writing, outbox: sc.Outbox, parent: []byte(req.GetParent() + "/" + sc.Outbox + "/"), docs: make([]relay.Doc, 0, min(sc.Limit, 64))}
 	for {
 		err := answers.RecvMsg(&p)
 		if errors.Is(err, io.EOF) {
@@ -61,10 +63,11 @@ func (s *Store) page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 
 // page takes in the answers to its query, one by one.
 type page struct {
-	from    *dlqfirestore.Client
-	decoder decoder
-	docs    []relay.Doc
-	failed  error // of a document that even the SDK does not take
+	from   *dlqfirestore.Client
+	outbox string
+	parent []byte // what the names of its documents begin with
+	docs   []relay.Doc
+	failed error // of a document that even the SDK does not take
 }
 
 // pageCodec has gRPC give a page its answers as they are.
@@ -111,8 +114,8 @@ func (p *page) take(encoded []byte) error {
 		return nil
 	}
 	if !m.bad && sound && documents == 1 && readTimes == 1 {
-		if d, plain := p.decoder.document(found); plain {
-			p.add(d, bytes.Clone(found), readAt)
+		if h, ok := headOf(p.parent, found); ok {
+			p.add(h, bytes.Clone(found), readAt)
 			return nil
 		}
 	}
@@ -127,36 +130,49 @@ func (p *page) take(encoded []byte) error {
 	return nil
 }
 
-// add adds a plain document. How it was encoded is kept for those who ask for more
-// than its record.
-func (p *page) add(d plain, encoded []byte, readAt time.Time) {
-	kept := &received{from: p.from, document: encoded, readAt: readAt}
+// add adds a document, which is decoded once it is judged: it may be known.
+func (p *page) add(h head, encoded []byte, readAt time.Time) {
+	r := &received{from: p.from, outbox: p.outbox, id: h.id, document: encoded, readAt: readAt}
 	p.docs = append(p.docs, relay.Doc{
-		ID: d.record.ID, CreatedAt: d.record.CreatedAt, CreateTime: d.createTime, UpdateTime: d.updateTime, ReadTime: readAt,
-		Fields: kept.fields, Raw: kept.raw, Parts: kept.parts, Record: d.record,
+		ID: h.id, CreatedAt: h.createdAt, CreateTime: h.createTime, UpdateTime: h.updateTime, ReadTime: readAt,
+		Fields: r.fields, Raw: r.raw, Parts: r.parts, Record: r.record,
 	})
 }
 
-// received is a plain document as it was received.
+// received is a document as it was received.
 type received struct {
-	from     *dlqfirestore.Client
-	document []byte
-	readAt   time.Time
+	from       *dlqfirestore.Client
+	outbox, id string
+	document   []byte
+	readAt     time.Time
 }
 
-// snapshot is what the SDK makes of the document. It fails for none that is plain.
-func (r *received) snapshot() *firestore.DocumentSnapshot {
-	var document pb.Document
-	if err := proto.Unmarshal(r.document, &document); err != nil {
-		panic(err)
-	}
-	snap, err := r.from.Snapshot(&pb.RunQueryResponse{Document: &document, ReadTime: timestamppb.New(r.readAt)})
+func (r *received) record() *contracts.Record { return decodeRecord(r.outbox, r.id, r.document) }
+
+func (r *received) fields() map[string]any { return dlqfirestore.Plain(r.raw()) }
+
+// raw panics, as the SDK does, over what cannot be decoded.
+func (r *received) raw() map[string]any {
+	snap, err := r.snapshot()
 	if err != nil {
 		panic(err)
 	}
-	return snap
+	return snap.Data()
 }
 
-func (r *received) fields() map[string]any { return dlqfirestore.Plain(r.snapshot().Data()) }
-func (r *received) raw() map[string]any    { return r.snapshot().Data() }
-func (r *received) parts() map[string]any  { return parts(r.snapshot()) }
+func (r *received) parts() map[string]any {
+	snap, err := r.snapshot()
+	if err != nil {
+		return map[string]any{}
+	}
+	return parts(snap)
+}
+
+// snapshot is what the SDK makes of the document.
+func (r *received) snapshot() (*firestore.DocumentSnapshot, error) {
+	var document pb.Document
+	if err := proto.Unmarshal(r.document, &document); err != nil {
+		return nil, err
+	}
+	return r.from.Snapshot(&pb.RunQueryResponse{Document: &document, ReadTime: timestamppb.New(r.readAt)})
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -49,66 +50,60 @@ type entry struct{ key, value []byte }
 // decoder decodes documents of plain records: pending, with the fields of the
 // contract alone, each of its type, and a payload that JSON can carry. All others
 // are odd, which it only notices. It keeps its room from one document to the next, and
-// belongs to one page.
+// words that many records have.
 type decoder struct {
-	outbox  string
-	parent  []byte // what the names of its documents begin with
 	entries []entry
 	payload contracts.PayloadWriter
 	words   map[string]string
 	odd     bool
 }
 
-// newDecoder decodes documents of the outbox, whose parent has the name given.
-func newDecoder(parent, outbox string) decoder {
-	return decoder{outbox: outbox, parent: []byte(parent + "/" + outbox + "/")}
-}
+// The words that records share are few, and short.
+const (
+	maxWords = 256
+	maxWord  = 64 // bytes
+)
 
-// maxWords bounds the words that a page's records share.
-const maxWords = 256
+// decoders wait for the next document.
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// plain is a decoded document.
-type plain struct {
-	record                 *contracts.Record
-	createTime, updateTime time.Time
-}
-
-// document decodes an encoded Document. It reports false for an odd one.
-func (d *decoder) document(encoded []byte) (plain, bool) {
-	var out plain
-	var name []byte
-	d.odd, d.entries = false, d.entries[:0]
+// decodeRecord decodes an encoded Document of the outbox; nil: it is an odd one.
+func decodeRecord(outbox, id string, encoded []byte) *contracts.Record {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
 	defer d.forget()
+	d.odd, d.entries = false, d.entries[:0]
 	m := message{rest: encoded}
 	for t, _, b := m.next(); t != 0; t, _, b = m.next() {
 		switch t {
-		case tagName:
-			d.expect(name == nil)
-			name = b
+		case tagName, tagCreateTime, tagUpdateTime: // see head
 		case tagFields:
 			d.entry(b)
-		case tagCreateTime:
-			d.expect(out.createTime.IsZero())
-			out.createTime = d.timestamp(b)
-		case tagUpdateTime:
-			d.expect(out.updateTime.IsZero())
-			out.updateTime = d.timestamp(b)
 		default:
 			d.odd = true
 		}
 	}
-	id, within := bytes.CutPrefix(name, d.parent)
-	d.expect(within && len(id) > 0 && bytes.IndexByte(id, '/') < 0 && utf8.Valid(id))
-	d.expect(!m.bad && !out.createTime.IsZero() && !out.updateTime.IsZero())
+	d.expect(!m.bad)
 	if d.odd {
-		return out, false
+		return nil
 	}
-	out.record = d.record(string(id))
-	return out, !d.odd
+	rec := d.record(outbox, id)
+	if d.odd {
+		return nil
+	}
+	return rec
 }
 
-// forget lets go of the document that was decoded.
-func (d *decoder) forget() { clear(d.entries[:cap(d.entries)]) }
+// forget lets go of the document that was decoded, and of room that few need.
+func (d *decoder) forget() {
+	clear(d.entries[:cap(d.entries)])
+	if cap(d.payload.Bytes()) > keptRoom {
+		d.payload = contracts.PayloadWriter{}
+	}
+}
+
+// keptRoom is the largest payload whose room is kept for the next.
+const keptRoom = 64 << 10
 
 func (d *decoder) expect(sound bool) {
 	if !sound {
@@ -117,8 +112,8 @@ func (d *decoder) expect(sound bool) {
 }
 
 // record decodes the fields, which are the entries.
-func (d *decoder) record(id string) *contracts.Record {
-	rec := &contracts.Record{Outbox: d.outbox, ID: id, EventVersion: 1}
+func (d *decoder) record(outbox, id string) *contracts.Record {
+	rec := &contracts.Record{Outbox: outbox, ID: id, EventVersion: 1}
 	var had fieldSet
 	fields := d.entries
 	for _, f := range fields {
@@ -226,13 +221,36 @@ func (d *decoder) field(rec *contracts.Record, name string, v value) fieldSet {
 	return 0
 }
 
-// take takes a Value apart.
-func (d *decoder) take(encoded []byte) value {
+// valueOf takes a Value apart. It reports false for one that is not of one kind.
+func valueOf(encoded []byte) (v value, sound bool) {
 	m := message{rest: encoded}
-	var v value
 	v.kind, v.number, v.bytes = m.next()
-	d.expect(v.kind != 0 && len(m.rest) == 0 && !m.bad)
+	return v, v.kind != 0 && len(m.rest) == 0 && !m.bad
+}
+
+func (d *decoder) take(encoded []byte) value {
+	v, sound := valueOf(encoded)
+	d.expect(sound)
 	return v
+}
+
+// entryOf takes an entry of a map apart. It reports false for one that is not whole.
+func entryOf(encoded []byte) (e entry, sound bool) {
+	keys, values := 0, 0
+	m := message{rest: encoded}
+	for t, _, b := m.next(); t != 0; t, _, b = m.next() {
+		switch t {
+		case tagKey:
+			e.key = b
+			keys++
+		case tagKeyValue:
+			e.value = b
+			values++
+		default:
+			return e, false
+		}
+	}
+	return e, !m.bad && keys == 1 && values == 1
 }
 
 // text returns a string that is still the document's.
@@ -251,7 +269,7 @@ func (d *decoder) word(v value) string {
 	if d.words == nil {
 		d.words = make(map[string]string)
 	}
-	if len(d.words) < maxWords {
+	if len(d.words) < maxWords && len(s) <= maxWord {
 		d.words[s] = s
 	}
 	return s
@@ -277,22 +295,8 @@ func (d *decoder) timestamp(encoded []byte) time.Time {
 // entry keeps an entry of a map. Keys that begin like those by which the SDK knows
 // values of its own are odd.
 func (d *decoder) entry(encoded []byte) {
-	var e entry
-	keys, values := 0, 0
-	m := message{rest: encoded}
-	for t, _, b := m.next(); t != 0; t, _, b = m.next() {
-		switch t {
-		case tagKey:
-			e.key = b
-			keys++
-		case tagKeyValue:
-			e.value = b
-			values++
-		default:
-			d.odd = true
-		}
-	}
-	d.expect(!m.bad && keys == 1 && values == 1 && utf8.Valid(e.key) && !bytes.HasPrefix(e.key, []byte("__")))
+	e, sound := entryOf(encoded)
+	d.expect(sound && utf8.Valid(e.key) && !bytes.HasPrefix(e.key, []byte("__")))
 	d.entries = append(d.entries, e)
 }
 

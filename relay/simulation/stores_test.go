@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -38,7 +39,12 @@ func (s relayStore) Page(ctx context.Context, scan relay.Scan) ([]relay.Doc, err
 	}
 	s.billed("pages of "+scanKinds[scan.Kind], int64(max(1, len(found))))
 	s.world.judge.showed(s.wire, "page", scan.Outbox, found)
-	return relayDocs(found, at), nil
+	docs := relayDocs(found, at)
+	for i := range docs {
+		d := docs[i]
+		docs[i].Record = func() *contracts.Record { return plainRecord(scan.Outbox, d) }
+	}
+	return docs, nil
 }
 
 // Watch implements relay.Store.
@@ -137,6 +143,24 @@ func relayDoc(d *document, at time.Time) relay.Doc {
 	out.CreatedAt, _ = d.fields[contracts.FieldCreatedAt].(time.Time)
 	out.Nonce, _ = d.fields[relay.FieldCanary].(string)
 	return out
+}
+
+// plainRecord is what a page of Firestore has of a plain record; nil: of no other.
+func plainRecord(outbox string, d relay.Doc) *contracts.Record {
+	rec, faults := contracts.DecodeRecord(outbox, d.ID, d.Fields())
+	if len(faults) > 0 || rec.Status != contracts.Pending || rec.Attempts > 0 || len(rec.DeliveredTargets) > 0 || len(rec.AttemptErrors) > 0 {
+		return nil
+	}
+	data, err := contracts.MarshalEnvelope(rec)
+	if err != nil {
+		return nil
+	}
+	var envelope contracts.Envelope
+	if err := json.Unmarshal(data, &envelope); err != nil {
+		return nil
+	}
+	rec.Payload, rec.PayloadJSON, rec.Fields = nil, string(envelope.Payload), nil
+	return rec
 }
 
 // queueStore is dlq.Store, and that of the leases, over a wire.
