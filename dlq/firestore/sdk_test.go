@@ -25,6 +25,8 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/firestore/firestoretest"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
 )
@@ -246,6 +248,33 @@ func marks(n int) []dlq.Write {
 		}}
 	}
 	return writes
+}
+
+// BenchmarkCommitOnTheEmbeddedCloud commits 200 marks, the server's part included.
+func BenchmarkCommitOnTheEmbeddedCloud(b *testing.B) {
+	_, address := firestoretest.Start(b, localfirestore.Options{})
+	c := firestoretest.Client(b, address)
+	writes := marks(200)
+	created := slices.Clone(writes)
+	for i := range created {
+		created[i].Op = dlq.OpSet
+	}
+	if _, err := c.Commit(b.Context(), created); err != nil {
+		b.Fatal(err)
+	}
+	for name, commit := range map[string]func() error{
+		"sdk":  func() error { return batch(b.Context(), c.Client, writes) },
+		"ours": func() error { _, err := c.Commit(b.Context(), writes); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := commit(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkCommit builds and marshals a commit of 200 marks.

@@ -204,6 +204,9 @@ func (f *fields) mergeAt(at path, v any, into map[string]*pb.Value) error {
 }
 
 func (f *fields) unite(w dlq.Write) {
+	if len(w.Union) == 0 {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Union)) {
 		members := &pb.ArrayValue{}
 		for _, m := range w.Union[name] {
