@@ -30,7 +30,7 @@ var (
 	unattendedDesc = outboxDesc("relay_unattended_records",
 		"Records in backoff that were due at the last sweep and that no instance waited for: the sweep takes them.")
 	proofDesc = outboxDesc("relay_listener_proof_overdue_seconds",
-		"How long the proof that a listener is alive is due; 0 while it need not give any.", "listener")
+		"How long the proof that a listener is alive is due; 0 while none is asked.", "listener")
 	memoryDesc = prometheus.NewDesc("relay_record_memory_bytes",
 		"What the records of a lane take up in memory, about; its inFlightMiB in the catalog bounds those that do not wait for a retry.", []string{"lane"}, nil)
 	targetWaitingDesc = prometheus.NewDesc("relay_target_waiting_records",
@@ -106,7 +106,7 @@ func (g gauges) standOf(spec *contracts.Outbox, now time.Time) outboxStand {
 	for _, o := range g.relay.shares.list() {
 		if o.spec == spec {
 			o.addWaiting(s.lanes, now)
-			o.health.addProofs(&s, now, o.tuning.CanaryInterval)
+			o.health.addProofs(&s, now)
 		}
 	}
 	return s
@@ -159,13 +159,13 @@ func (s *laneStand) age(now time.Time) time.Duration {
 
 // addProofs adds the records in Firestore, and for each listener how long its proof
 // is due.
-func (h *outboxHealth) addProofs(s *outboxStand, now time.Time, every time.Duration) {
+func (h *outboxHealth) addProofs(s *outboxStand, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.pending += max(h.pending, 0)
 	s.backoff.all += max(h.backoff.all, 0)
 	s.backoff.unattended += h.backoff.unattended
 	for _, name := range h.order {
-		s.proofs[name] = max(s.proofs[name], h.listeners[name].dueLocked(now, every))
+		s.proofs[name] = max(s.proofs[name], h.listeners[name].dueLocked(now))
 	}
 }

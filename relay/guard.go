@@ -19,6 +19,7 @@ const (
 	partListener = "listener"
 	partStrays   = "strays"
 	partSweep    = "sweep"
+	partProof    = "proof"
 	partThaw     = "thaw"
 	partSettler  = "settler"
 	partShed     = "shed"    // of one record that leaves its lane
@@ -26,7 +27,7 @@ const (
 )
 
 func guardedParts() []string {
-	return []string{partDecode, partReader, partDrain, partListener, partStrays, partSweep, partThaw, partSettler, partShed, partSibling}
+	return []string{partDecode, partReader, partDrain, partListener, partStrays, partSweep, partProof, partThaw, partSettler, partShed, partSibling}
 }
 
 // guard keeps a panic from ending more than what it was in. It logs and counts

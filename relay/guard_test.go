@@ -41,7 +41,7 @@ func TestAPanicEndsNoPartOfTheRelay(t *testing.T) {
 			case s.Outbox != "wsOutbox":
 			case s.Kind == relay.ScanLane && !paging.Load():
 				panic("page")
-			case s.Kind == relay.ScanOddStatus:
+			case s.Kind == relay.ScanNullStatus:
 				throw("sweep")
 			}
 			return store.Page(ctx, s)

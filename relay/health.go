@@ -176,6 +176,7 @@ type outboxHealth struct {
 	listeners map[string]*listenerState
 	order     []string
 	pending   int64
+	count     pendingCount
 	backoff   inBackoff
 	sweptAt   time.Time
 }
@@ -184,7 +185,7 @@ func newOutboxHealth(share contracts.Share, spec *contracts.Outbox, m *Metrics, 
 	h := &outboxHealth{name: spec.Name, metrics: m, listeners: make(map[string]*listenerState), pending: -1, backoff: inBackoff{all: -1}}
 	for _, name := range listenerNames(share, spec) {
 		h.order = append(h.order, name)
-		h.listeners[name] = &listenerState{health: h, name: name, state: stateStarting, since: now}
+		h.listeners[name] = &listenerState{health: h, name: name, state: stateStarting, since: now, wanted: make(chan struct{}, 1)}
 	}
 	return h
 }
@@ -198,12 +199,6 @@ func (h *outboxHealth) swept(at time.Time) {
 	h.sweptAt = at
 }
 
-func (h *outboxHealth) counted(pending int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pending = max(pending, 0)
-}
-
 func (h *outboxHealth) backsOff(b inBackoff) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,6 +209,7 @@ func (h *outboxHealth) backsOff(b inBackoff) {
 type listenerState struct {
 	health *outboxHealth
 	name   string
+	wanted chan struct{} // a token when a proof is asked
 
 	// Guarded by health.mu.
 	state    string
@@ -222,6 +218,8 @@ type listenerState struct {
 	rebuilds int
 	reason   string
 	since    time.Time // from when it owes proofs; zero while it is closed
+	asked    time.Time // since when a proof is asked that it did not give yet; zero: none is
+	canary   bool      // it was touched, and stands in the outbox
 	failing  time.Time // since when pages cannot be read in its place; zero: they can
 }
 
@@ -233,7 +231,9 @@ func (s *listenerState) set(f func()) {
 
 func (s *listenerState) opened() { s.set(func() { s.state = stateAlive }) }
 
-func (s *listenerState) closed() { s.set(func() { s.state, s.since = statePaging, time.Time{} }) }
+func (s *listenerState) closed() {
+	s.set(func() { s.state, s.since, s.asked = statePaging, time.Time{}, time.Time{} })
+}
 
 // began tells that it was opened, and owes proofs from now on.
 func (s *listenerState) began(now time.Time) { s.set(func() { s.since = now }) }
@@ -251,14 +251,14 @@ func (s *listenerState) paged(now time.Time, err error) {
 }
 
 // dueLocked is how long a proof that it lives is due.
-func (s *listenerState) dueLocked(now time.Time, every time.Duration) time.Duration {
+func (s *listenerState) dueLocked(now time.Time) time.Duration {
 	var due time.Duration
 	switch {
 	case s.since.IsZero():
 	case s.provenAt.Before(s.since):
 		due = now.Sub(s.since)
-	default:
-		due = now.Sub(s.provenAt.Add(every))
+	case !s.asked.IsZero():
+		due = now.Sub(s.asked)
 	}
 	if !s.failing.IsZero() {
 		due = max(due, now.Sub(s.failing))
@@ -273,7 +273,12 @@ func (s *listenerState) ended(reason string) {
 
 func (s *listenerState) proven(touched, seen time.Time) {
 	s.health.metrics.canary.WithLabelValues(s.health.name, s.name).Observe(seen.Sub(touched).Seconds())
-	s.set(func() { s.state, s.provenAt, s.trip = stateAlive, seen, seen.Sub(touched) })
+	s.set(func() {
+		s.state, s.provenAt, s.trip = stateAlive, seen, seen.Sub(touched)
+		if !s.asked.After(touched) {
+			s.asked = time.Time{}
+		}
+	})
 }
 
 func (s *listenerState) healthLocked() ListenerHealth {

@@ -14,6 +14,10 @@ func (s *sweeper) oddShards(ctx context.Context) error {
 		return nil
 	}
 	for _, kind := range []ScanKind{ScanUnordered, ScanRetrying, ScanHeld} {
+		if s.none && kind != ScanUnordered {
+			delete(s.searches, searched{kind, foundShard})
+			continue
+		}
 		odd, err := s.beyondShards(ctx, kind)
 		if err != nil {
 			return err

@@ -93,6 +93,7 @@ func (o *outbox) run(ctx context.Context) error {
 		})
 	}
 	g.Go(func() error { return o.sweepLoop(ctx) })
+	g.Go(func() error { return o.proofLoop(ctx) })
 	g.Go(func() error { o.kept(ctx, partThaw, o.thawLoop); return nil })
 	return g.Wait()
 }

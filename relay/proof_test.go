@@ -8,10 +8,9 @@ import (
 	"outboxrelay/contracts"
 )
 
-// TestProofIsDue: a listener owes a proof from its beginning, and then an interval after
-// the last; one that is closed owes none, unless pages cannot be read in its place.
+// TestProofIsDue: a listener owes a proof from its beginning, and then from when one is
+// asked; one that is closed owes none, unless pages cannot be read in its place.
 func TestProofIsDue(t *testing.T) {
-	const every = 20 * time.Second
 	start := time.Unix(1_000, 0)
 	after := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	failed := errors.New("failed")
@@ -26,11 +25,33 @@ func TestProofIsDue(t *testing.T) {
 		"never begun, its outbox taken up": {func(*listenerState) {}, 100 * time.Second},
 		"begun, and never proven":          {func(s *listenerState) { s.began(after(30)) }, 70 * time.Second},
 		"proven":                           {func(s *listenerState) { s.began(start); s.proven(after(84), after(85)) }, 0},
-		"proven long ago":                  {func(s *listenerState) { s.began(start); s.proven(after(19), after(20)) }, 60 * time.Second},
-		"proven before it was begun anew":  {func(s *listenerState) { s.proven(after(20), after(20)); s.began(after(90)) }, 10 * time.Second},
-		"closed, while pages are read":     {func(s *listenerState) { s.began(start); s.closed() }, 0},
-		"closed, and pages fail":           {func(s *listenerState) { s.closed(); s.paged(after(40), failed); s.paged(after(50), failed) }, 60 * time.Second},
-		"closed, and pages fail no more":   {func(s *listenerState) { s.closed(); s.paged(after(40), failed); s.paged(after(50), nil) }, 0},
+		"proven long ago, and not asked":   {func(s *listenerState) { s.began(start); s.proven(after(19), after(20)) }, 0},
+		"asked twice": {func(s *listenerState) {
+			s.began(start)
+			s.proven(after(19), after(20))
+			s.ask(after(40))
+			s.ask(after(60))
+		}, 60 * time.Second},
+		"asked, touched and seen": {func(s *listenerState) {
+			s.began(start)
+			s.ask(after(40))
+			s.owes(after(41))
+			s.proven(after(41), after(42))
+		}, 0},
+		"asked again after it was touched": {func(s *listenerState) {
+			s.began(start)
+			s.owes(after(41))
+			s.proven(after(41), after(42))
+			s.owes(after(50))
+			s.ask(after(70))
+			s.proven(after(50), after(71))
+		}, 0},
+		"touched, and never seen":         {func(s *listenerState) { s.began(start); s.proven(after(19), after(20)); s.owes(after(41)) }, 59 * time.Second},
+		"asked, and closed":               {func(s *listenerState) { s.began(start); s.ask(after(40)); s.closed() }, 0},
+		"proven before it was begun anew": {func(s *listenerState) { s.proven(after(20), after(20)); s.began(after(90)) }, 10 * time.Second},
+		"closed, while pages are read":    {func(s *listenerState) { s.began(start); s.closed() }, 0},
+		"closed, and pages fail":          {func(s *listenerState) { s.closed(); s.paged(after(40), failed); s.paged(after(50), failed) }, 60 * time.Second},
+		"closed, and pages fail no more":  {func(s *listenerState) { s.closed(); s.paged(after(40), failed); s.paged(after(50), nil) }, 0},
 		"closed, and pages fail again after that": {func(s *listenerState) {
 			s.closed()
 			s.paged(after(40), failed)
@@ -40,9 +61,9 @@ func TestProofIsDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &outboxHealth{metrics: newMetrics(nil, catalog), name: "accOutbox"}
-			s := &listenerState{health: h, name: listenerStrays, since: start}
+			s := &listenerState{health: h, name: listenerStrays, since: start, wanted: make(chan struct{}, 1)}
 			c.past(s)
-			if got := s.dueLocked(after(100), every); got != c.want {
+			if got := s.dueLocked(after(100)); got != c.want {
 				t.Errorf("due for %v, want %v", got, c.want)
 			}
 		})

@@ -157,6 +157,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		g.Go(func() error { return f.run(fetch) })
 	}
 	g.Go(func() error { return r.owners.Run(fetch) })
+	g.Go(func() error { r.proveInTurn(fetch); return nil })
 	for _, s := range r.siblings {
 		g.Go(func() error { return r.runSibling(fetch, s) })
 	}

@@ -107,6 +107,9 @@ const (
 	ScanWithStatus
 	// ScanOddStatus: documents whose status is none of the known ones.
 	ScanOddStatus
+	// ScanUnsettled: documents whose status is none of pending, delivered and dead:
+	// in backoff, held, or of an odd one. Counted, never paged.
+	ScanUnsettled
 	// ScanNullStatus: documents whose status is null.
 	ScanNullStatus
 	// ScanAggregate: pending records of one aggregate, by document ID.

@@ -14,7 +14,8 @@ import (
 // sweeper looks, slowly, for what no listener can see: records without a lane,
 // a createdAt or a known status, and records that a listener should have told
 // of and did not. Counting comes first, at one read for a thousand documents;
-// documents are read only where the counts disagree.
+// documents are read only where the counts disagree, and nothing is looked for
+// among what is pending while nothing is.
 type sweeper struct {
 	outbox   *outbox
 	oldest   map[*intake]Position // where the search for missed records goes on
@@ -22,6 +23,7 @@ type sweeper struct {
 	rest     int64                // sweeps until all documents are counted again
 	heldRest int                  // sweeps until held records are counted again
 	due      int64                // records in backoff that nobody waits for, of those that were looked at
+	none     bool                 // nothing is in backoff, held or of an odd status, by the count of this sweep
 }
 
 // searched is what is searched, and for what.
@@ -68,14 +70,25 @@ func sweepFinds() []string {
 // sweep looks in every way that there is. One that fails, as for an index that is
 // missing, keeps none of the others from it.
 func (s *sweeper) sweep(ctx context.Context) error {
+	o := s.outbox
 	var ways []func(context.Context) error
-	for _, in := range s.outbox.intakes {
-		ways = append(ways, func(ctx context.Context) error { return s.missed(ctx, in) })
+	if o.nothingPending(ctx, o.now().Add(-o.tuning.SweepAge)) { // what came since is too young
+		clear(s.oldest)
+		delete(s.searches, searched{ScanUnordered, foundUnplaced})
+	} else {
+		for _, in := range o.intakes {
+			ways = append(ways, func(ctx context.Context) error { return s.missed(ctx, in) })
+		}
+		ways = append(ways, s.unplaced)
 	}
-	ways = append(ways, s.unplaced, s.retrying, s.orphans)
-	if s.outbox.share.First() { // what these find is of no shard
-		ways = append(ways, s.oddStatuses, s.oddShards, s.statusless)
+	ways = append(ways, s.unsettled)
+	if o.share.First() { // what these find is of no shard
+		ways = append(ways, s.nullStatuses, s.oddShards, s.statusless)
 	}
+	return s.look(ctx, ways)
+}
+
+func (s *sweeper) look(ctx context.Context, ways []func(context.Context) error) error {
 	var errs []error
 	for _, look := range ways {
 		if ctx.Err() != nil {
@@ -86,16 +99,36 @@ func (s *sweeper) sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (s *sweeper) oddStatuses(ctx context.Context) error {
-	for _, kind := range []ScanKind{ScanOddStatus, ScanNullStatus} {
-		scan := s.outbox.whole(kind)
-		scan.Limit = sweepPage
-		page, err := s.outbox.store.Page(ctx, scan)
-		if err != nil {
-			return err
-		}
-		s.take(ctx, foundStatus, page)
+// unsettled looks at what is in backoff, held or of an odd status, if anything in
+// the collection is: mostly nothing is, and one count says so.
+func (s *sweeper) unsettled(ctx context.Context) error {
+	o := s.outbox
+	all, err := o.store.Count(ctx, o.whole(ScanUnsettled))
+	if s.none = err == nil && all[0] == 0; s.none {
+		delete(s.searches, searched{ScanRetrying, foundRetrying})
+		o.health.backsOff(inBackoff{})
+		return nil
 	}
+	ways := []func(context.Context) error{s.retrying, s.orphans}
+	if o.share.First() {
+		ways = append(ways, s.oddStatuses)
+	}
+	return errors.Join(err, s.look(ctx, ways))
+}
+
+func (s *sweeper) oddStatuses(ctx context.Context) error { return s.statuses(ctx, ScanOddStatus) }
+
+func (s *sweeper) nullStatuses(ctx context.Context) error { return s.statuses(ctx, ScanNullStatus) }
+
+// statuses takes a page of what has no known status.
+func (s *sweeper) statuses(ctx context.Context, kind ScanKind) error {
+	scan := s.outbox.whole(kind)
+	scan.Limit = sweepPage
+	page, err := s.outbox.store.Page(ctx, scan)
+	if err != nil {
+		return err
+	}
+	s.take(ctx, foundStatus, page)
 	return nil
 }
 
@@ -143,7 +176,7 @@ func (s *sweeper) unplaced(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.health.counted(counts[0] - canaries(o))
+	o.health.pends(counts[0])
 	if counts[1] > 1 { // than their canary
 		if err := s.strays(ctx); err != nil {
 			return err
@@ -172,9 +205,6 @@ func (o *outbox) beyond(ctx context.Context, whole Scan, parts ...Scan) (counts 
 	}
 	return counts, beyond, nil
 }
-
-// canaries is the number of canaries that stand among o's pending documents.
-func canaries(o *outbox) int64 { return int64(len(o.intakes) + 1) }
 
 // retrying looks for records in backoff that are not in memory: they were
 // appended so, or an owner before marked them late. No listener tells of them.

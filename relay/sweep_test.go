@@ -66,7 +66,7 @@ func TestAWayOfTheSweepThatFailsStopsNoOther(t *testing.T) {
 	f.tuning.SweepInterval, f.tuning.SweepAge = 100*time.Millisecond, 600*time.Millisecond
 	f.wrapStore = func(store relay.Store) relay.Store {
 		return &storeFunc{Store: store, page: func(ctx context.Context, s relay.Scan) ([]relay.Doc, error) {
-			if s.Kind == relay.ScanOddStatus {
+			if s.Kind == relay.ScanNullStatus {
 				return nil, errors.New("the index is missing")
 			}
 			return store.Page(ctx, s)

@@ -107,7 +107,7 @@ func TestSweepSearchesInPortions(t *testing.T) {
 			defer mu.Unlock()
 			switch {
 			case s.Outbox != "wsOutbox":
-			case s.Kind == relay.ScanOddStatus: // comes before the search in each sweep
+			case s.Kind == relay.ScanNullStatus: // comes before the search in each sweep
 				read = 0
 			case s.Kind == relay.ScanEverything:
 				read += len(page)

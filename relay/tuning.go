@@ -11,8 +11,10 @@ import (
 // Tuning holds the relay's own intervals and bounds. The zero value of a field
 // means its default.
 type Tuning struct {
-	// CanaryInterval is how often each listener's canary is touched: one write
-	// and one read each time. Default 20 s.
+	// CanaryInterval is how often it is looked whether anything is pending in an
+	// outbox, one read, and while something is, how often each of its listeners'
+	// canaries is touched: one write and one read each time. Of all listeners the
+	// one that was proven alive the longest ago is touched as often. Default 20 s.
 	CanaryInterval time.Duration
 	// SilenceBound is how long a touched canary may stay unseen before its
 	// listener is taken for dead and rebuilt. Default 10 s.
@@ -22,7 +24,7 @@ type Tuning struct {
 	// left its window after an unlucky one. Default 30 min.
 	RecycleAfter time.Duration
 	// SweepInterval is how often each outbox is swept for what no listener
-	// sees. Default 30 s; it costs about a dozen reads while there is nothing to find.
+	// sees. Default 30 s; it costs four reads while there is nothing to find.
 	SweepInterval time.Duration
 	// SweepAge is how old a pending record must be before the sweep calls it
 	// missed. Default 30 s.

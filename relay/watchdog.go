@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// watchdog touches a canary and judges its listener dead when the touch does
-// not come back.
+// watchdog touches a canary, when a stream was opened and whenever a proof is
+// asked of its listener, and judges that dead when the touch does not come back.
 type watchdog struct {
 	canary canary
 	store  Store
@@ -44,14 +44,18 @@ func (w *watchdog) run(ctx context.Context) error {
 		w.count++
 		nonce := strconv.FormatInt(w.now().UnixNano(), 36) + "-" + strconv.Itoa(w.count)
 		touched := w.now()
+		w.state.owes(touched)
 		if err := w.touch(ctx, nonce); err != nil {
 			return err
 		}
+		w.state.touched()
 		if err := w.await(ctx, nonce); err != nil {
 			return err
 		}
 		w.state.proven(touched, w.now())
-		if !sleep(ctx, w.tuning.CanaryInterval) {
+		select {
+		case <-w.state.wanted:
+		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}

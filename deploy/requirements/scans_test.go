@@ -30,7 +30,7 @@ func askScans(t *testing.T, store relay.Store, catalog *contracts.Catalog) {
 		relay.ScanLane, relay.ScanStrays, relay.ScanRetrying, relay.ScanUnordered, relay.ScanAggregate, relay.ScanHeld,
 	}
 	whole := []relay.ScanKind{
-		relay.ScanRetrying, relay.ScanUnordered, relay.ScanEverything, relay.ScanWithStatus, relay.ScanOddStatus, relay.ScanNullStatus,
+		relay.ScanRetrying, relay.ScanUnordered, relay.ScanEverything, relay.ScanWithStatus, relay.ScanOddStatus, relay.ScanUnsettled, relay.ScanNullStatus,
 		relay.ScanAggregate, relay.ScanHeld,
 	}
 	for _, share := range catalog.Shares() {

@@ -37,6 +37,8 @@ func query(c *firestore.Client, s relay.Scan) firestore.Query {
 			known = append(known, string(st))
 		}
 		return all.Where(contracts.FieldStatus, "not-in", known)
+	case relay.ScanUnsettled:
+		return all.Where(contracts.FieldStatus, "not-in", []string{string(contracts.Pending), string(contracts.Delivered), string(contracts.Dead)})
 	case relay.ScanNullStatus:
 		return all.Where(contracts.FieldStatus, "==", nil)
 	case relay.ScanAggregate:

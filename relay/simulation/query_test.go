@@ -48,6 +48,8 @@ func matchesScan(d *document, s relay.Scan) bool {
 		return hasStatus
 	case relay.ScanOddStatus:
 		return hasStatus && status != nil && !slices.Contains(contracts.Statuses(), contracts.Status(textOf(status)))
+	case relay.ScanUnsettled:
+		return hasStatus && status != nil && !slices.Contains([]string{string(contracts.Pending), string(contracts.Delivered), string(contracts.Dead)}, textOf(status))
 	case relay.ScanNullStatus:
 		return hasStatus && status == nil
 	case relay.ScanAggregate:

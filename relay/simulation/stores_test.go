@@ -20,7 +20,7 @@ var _ relay.Store = relayStore{}
 var scanKinds = [...]string{
 	relay.ScanLane: "a lane", relay.ScanStrays: "strays", relay.ScanRetrying: "those in backoff", relay.ScanUnordered: "unordered",
 	relay.ScanEverything: "everything", relay.ScanWithStatus: "with a status", relay.ScanOddStatus: "odd states",
-	relay.ScanNullStatus: "no state", relay.ScanAggregate: "an aggregate", relay.ScanHeld: "held",
+	relay.ScanUnsettled: "unsettled", relay.ScanNullStatus: "no state", relay.ScanAggregate: "an aggregate", relay.ScanHeld: "held",
 	relay.ScanShardBelow: "shards below", relay.ScanShardAbove: "shards above",
 }
 

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"outboxrelay/contracts"
@@ -85,7 +86,9 @@ func New(w *Workload) (*Estimate, error) {
 	file := requirements.IndexesOf(catalog)
 	e.Compute = computeOf(catalog, w.Rate, m.topics+m.claims, w.Payload, w.Instances, w.CPU, w.Memory)
 
-	fleet := Fleet{Catalog: catalog, Instances: e.Compute.Instances, Schedule: w.Schedule, Kept: make(map[string]float64)}
+	fleet := Fleet{
+		Catalog: catalog, Instances: e.Compute.Instances, Schedule: w.Schedule, Kept: make(map[string]float64), Pending: make(map[string]float64),
+	}
 	stored, rate := 0.0, w.Rate
 	for n, o := range catalog.Outboxes {
 		sizes, err := SizesOf(catalog, o, file, w.Payload)
@@ -95,6 +98,7 @@ func New(w *Workload) (*Estimate, error) {
 		if of := m.rates[o.Name]; of*(writesOfRecord+w.Failing) > sequentialWrites {
 			e.Shards[n].Hot = hotFields(file, o.Name)
 		}
+		fleet.Pending[o.Name] = 1 - math.Exp(-underWay.Seconds()*m.rates[o.Name]/float64(max(o.Shards, 1)))
 		if o.OnDelivered == contracts.MarkDelivered {
 			fleet.Kept[o.Name] = m.rates[o.Name] * (o.Retention + expiryDelay).Seconds()
 			stored += fleet.Kept[o.Name] * (sizes.Document + sizes.Index)
@@ -133,6 +137,8 @@ const (
 	// records are not logged.
 	logsAtRest       = 64 * mebibyte
 	logsOfDeadLetter = 4096
+	// underWay is how long a record is pending: assumed.
+	underWay = 300 * time.Millisecond
 )
 
 // parts are the causes of operations.
@@ -150,14 +156,18 @@ func (w *Workload) parts(c *contracts.Catalog, f Fleet, m mix) []part {
 			dead = dead.Plus(outbox.Plus(queue).Times(m.rates[o.Name] * w.Dead / float64(len(o.Events))))
 		}
 	}
+	idle := f
+	idle.Pending = nil
+	watched := f.Canaries().Plus(f.Sweeps()).Plus(idle.Canaries().Plus(idle.Sweeps()).Times(-1))
 	return []part{
 		{"the producers' appends", Append().Times(w.Rate), Published, false},
 		{"delivered records", delivered, Measured, false},
 		{"retries", retried, Measured, false},
 		{"dead letters", dead, Measured, false},
 		{"role and policy changes", RoleChange().Times(w.Rate * m.claims), Measured, false},
-		{"idle: canaries of the listeners", f.Canaries(), Measured, true},
-		{"idle: sweeps", f.Sweeps(), Measured, true},
+		{"canaries and sweeps where something is pending", watched, Measured, false},
+		{"idle: canaries of the listeners", idle.Canaries(), Measured, true},
+		{"idle: sweeps", idle.Sweeps(), Measured, true},
 		{"idle: leases", f.Leases(), Measured, true},
 		{"idle: dead-letter queue, freezes, lane controls", f.Queue(), Measured, true},
 	}

@@ -93,7 +93,7 @@ func TestEstimateMultipliesWhatItShould(t *testing.T) {
 		{"thrice the subscriptions, thrice what is delivered", func(w *cost.Workload) { w.FanOut, w.Claims, w.Subscriptions = 1, 0, 3 }, cost.PubSubThroughput, "messages delivered", 3},
 		{"a day of retention", func(w *cost.Workload) { w.FanOut, w.Retention = 1, 24*time.Hour }, cost.FirestoreStorage, "", 48.0 / 192},
 		{"four instances", func(w *cost.Workload) { w.FanOut, w.Instances = 1, 4 }, cost.RunCPU, "", 2},
-		{"canaries every minute", func(w *cost.Workload) { w.FanOut = 1; w.Schedule.Canary = time.Minute }, cost.FirestoreWrites, "idle: canaries", 1.0 / 3},
+		{"canaries every minute", func(w *cost.Workload) { w.FanOut = 1; w.Schedule.Canary *= 3; w.Schedule.Recycle *= 3 }, cost.FirestoreWrites, "idle: canaries", 1.0 / 3},
 		{"leases of 30 s", func(w *cost.Workload) { w.FanOut = 1; w.Schedule.Renew *= 2 }, cost.FirestoreWrites, "idle: leases", 0.5},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -17,21 +17,31 @@ type Fleet struct {
 	// Frozen are the aggregates that are frozen: every instance reads them with
 	// each sweep.
 	Frozen float64
+	// Pending is the share of the time in which something is pending in an outbox,
+	// from 0 to 1.
+	Pending map[string]float64
 }
 
-// Canaries are one write and one read for each listener of an outbox each time
-// that it is proven alive, and one read whenever it is replaced.
+// Canaries are one write and one read each time that a listener is proven alive,
+// and one more read when it is replaced: of each instance one listener in turn, and
+// all of an outbox in which something is pending. Whether it is, is counted where
+// nothing is.
 func (f Fleet) Canaries() Operations {
-	listeners := 0.0
+	touch := Operations{Reads: 1, Writes: 1}
+	out := touch.every(f.Schedule.Canary).Times(f.owners())
 	for _, o := range f.Catalog.Outboxes {
 		shards := float64(max(o.Shards, 1))
-		listeners += shards * float64(len(o.Lanes())+1) // one for records without a lane
+		listeners := shards * float64(len(o.Lanes())+1) // one for records without a lane
+		counts := shards
 		if o.Shards > 1 {
 			listeners += 2 // on both sides of the shards
+			counts += 2
 		}
+		pending := f.Pending[o.Name]
+		out = out.Plus(touch.Times(pending * listeners).Plus(reads((1 - pending) * counts)).every(f.Schedule.Canary))
+		out = out.Plus(touch.Plus(reads(1)).every(f.Schedule.Recycle).Times(listeners))
 	}
-	touch := Operations{Reads: 1, Writes: 1}
-	return touch.every(f.Schedule.Canary).Plus(reads(1).every(f.Schedule.Recycle)).Times(listeners)
+	return out
 }
 
 // Documents that one read of a count covers, and documents of an outbox for
@@ -47,12 +57,13 @@ func (f Fleet) Sweeps() Operations {
 	n := 0.0
 	for _, o := range f.Catalog.Outboxes {
 		shards, lanes := float64(max(o.Shards, 1)), float64(len(o.Lanes()))
-		// For each shard: a page and a count of each lane, whose canary they find;
-		// counts of all that is pending, of what has no lane, retries, is held.
-		n += shards * (2*lanes + 4)
-		n += 2 // unknown statuses, null as status
+		// For each shard: a count of what is in backoff, held or of an odd status, of
+		// which there is nothing; while something is pending a page and a count of each
+		// lane, whose canary they find, and counts of all and of what has no lane.
+		n += shards * (1 + f.Pending[o.Name]*(2*lanes+2))
+		n++ // null as status
 		if o.Shards > 1 {
-			n += 3 * (1 + shards) // pending, retrying, held: all, and of each shard
+			n += 1 + shards // pending: all, and of each shard
 		}
 		kept := f.Kept[o.Name]
 		n += 2 * max(1, math.Ceil(kept/countedByRead)) / (1 + math.Floor(kept/countedLessEvery)) // all, and all with a status
@@ -62,6 +73,9 @@ func (f Fleet) Sweeps() Operations {
 
 // shares is what the instances divide among themselves.
 func (f Fleet) shares() float64 { return float64(len(f.Catalog.Shares())) }
+
+// owners are the instances that have a share.
+func (f Fleet) owners() float64 { return min(float64(f.Instances), f.shares()) }
 
 // Leases are written once by their owners and read twice by every instance: by a
 // look, and by a listener, which is replaced now and then.
@@ -79,7 +93,7 @@ func (f Fleet) Leases() Operations {
 func (f Fleet) Queue() Operations {
 	instances, lanes := float64(f.Instances), float64(len(f.Catalog.Lanes))
 	tiers := float64(len(contracts.Tiers()))
-	owners := min(instances, f.shares())
+	owners := f.owners()
 	listens := math.Ceil(float64(len(f.Catalog.Outboxes)) / outboxesInQuery)
 	looks := math.Ceil(f.shares() / owners / outboxesInQuery) // an owner's outboxes, split the same way
 

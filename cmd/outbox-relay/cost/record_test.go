@@ -53,9 +53,12 @@ func TestRecordsCostWhatIsBilled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, catalog)
 				defer w.close()
-				var failed sync.Map // by ID
+				w.tuning.SweepInterval = time.Hour // it reads what is on its way
+				var failed sync.Map                // by ID
+				w.everyTarget(target{fails: func(ier.Parcel) error { time.Sleep(slow); return nil }})
 				if c.failing {
 					w.everyTarget(target{fails: func(p ier.Parcel) error {
+						time.Sleep(slow)
 						if p.Record.Attempts > 0 || p.Record.TraceID[0]%2 > 0 {
 							return nil
 						}
@@ -74,8 +77,8 @@ func TestRecordsCostWhatIsBilled(t *testing.T) {
 					time.Sleep(time.Minute) // for what fails at the end
 				})
 				f := cost.Fleet{
-					Catalog: catalog, Instances: c.instances, Schedule: cost.NewSchedule(relay.Tuning{}, 0),
-					Kept: keptOnAverage(catalog, n),
+					Catalog: catalog, Instances: c.instances, Schedule: cost.NewSchedule(w.tuning, 0),
+					Kept: keptOnAverage(catalog, n), Pending: pendingFor(catalog, (d-time.Minute+slow).Seconds()/d.Seconds()),
 				}
 				want := idleBill(f, d)
 				each := cost.Append().Plus(cost.Delivered(c.on, 0))
@@ -84,6 +87,18 @@ func TestRecordsCostWhatIsBilled(t *testing.T) {
 			})
 		})
 	}
+}
+
+// slow is how long a target takes: longer than until an outbox has the next record
+// of a load, so that something is pending in it all the time.
+const slow = 3 * time.Second
+
+func pendingFor(catalog *contracts.Catalog, share float64) map[string]float64 {
+	pending := make(map[string]float64)
+	for _, o := range catalog.Outboxes {
+		pending[o.Name] = share
+	}
+	return pending
 }
 
 // keptOnAverage spreads half of the records over the outboxes: from none to all

@@ -42,6 +42,7 @@ type world struct {
 	db      *dlqfirestore.Client // a producer's
 	random  *rand.Rand
 	targets map[string]ier.Target
+	tuning  relay.Tuning // of the relays that are started
 
 	clients []*dlqfirestore.Client
 	serving sync.WaitGroup
@@ -100,6 +101,7 @@ func (w *world) start(instance string) {
 	r, err := relay.New(relay.Config{
 		Catalog: w.catalog, Store: relayfirestore.New(w.client(), w.client()), Router: router, Queue: queue,
 		Leases: &relay.Leases{Store: dlqfirestore.New(w.client()), Instance: instance},
+		Tuning: w.tuning, Random: func() float64 { return 0.9 }, // no retry so soon that its mark is not written
 	})
 	if err != nil {
 		w.t.Fatal(err)
