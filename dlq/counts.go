@@ -37,9 +37,8 @@ type StateCount struct {
 // read, as no index tells them apart by tier.
 const maxReplaying = 200
 
-// Count counts what is open. It costs two reads for each state in which dead
-// letters wait, one more for each thousand of them, and one for each replay
-// under way.
+// Count counts what is open. It costs what Waiting does for each state in which dead
+// letters wait, and one read for each replay under way.
 func (q *Queue) Count(ctx context.Context) (*Counts, error) {
 	states := OpenStates()
 	counted := make([]StateCount, len(states))
@@ -48,7 +47,7 @@ func (q *Queue) Count(ctx context.Context) (*Counts, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	for n, s := range states {
 		g.Go(func() (err error) {
-			counted[n], err = q.countState(ctx, s.State)
+			counted[n], err = q.Waiting(ctx, s.State)
 			return err
 		})
 	}
@@ -91,25 +90,13 @@ func (t *TierCount) add(s StateCount) {
 	}
 }
 
-// Waiting counts the dead letters of one state in which they wait. It always costs
-// two reads, and one more for each thousand of them.
-func (q *Queue) Waiting(ctx context.Context, state contracts.DeadState) (StateCount, error) {
-	out := StateCount{State: state}
-	query := inState(state)
-	var err error
-	if out.Open, err = q.store.Count(ctx, query); err != nil {
-		return out, err
-	}
-	query.OrderBy = oldestDead
-	out.Oldest, err = q.firstOf(ctx, query)
-	return out, err
-}
-
 func inState(state contracts.DeadState) Query {
 	return Query{Collection: contracts.CollectionDeadLetters, Where: []Where{{contracts.DeadFieldState, "==", string(state)}}}
 }
 
-func (q *Queue) countState(ctx context.Context, state contracts.DeadState) (StateCount, error) {
+// Waiting counts the dead letters of one state in which they wait. It costs a read,
+// and where there are some another one and one for each further thousand of them.
+func (q *Queue) Waiting(ctx context.Context, state contracts.DeadState) (StateCount, error) {
 	out := StateCount{State: state}
 	query := inState(state)
 	var err error

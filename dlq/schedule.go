@@ -35,10 +35,22 @@ func (a DueAfter) Before(other DueAfter) bool {
 // limit cut it off; zero: none.
 func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, after DueAfter, limit int) (due []*Item, next time.Time, err error) {
 	now := q.now()
-	docs, err := q.scheduled(ctx, tier, outboxes, after, limit+1, dueFields, Where{contracts.DeadFieldNextReplayAt, "<=", now})
+	// Mostly nothing is due: what comes next tells that with one read.
+	docs, err := q.scheduled(ctx, tier, outboxes, after, 1, []string{contracts.DeadFieldNextReplayAt})
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("find next replay: %w", err)
+	}
+	if len(docs) == 0 {
+		return nil, time.Time{}, nil
+	}
+	if next = nextReplay(docs[0]); next.After(now) {
+		return nil, next, nil
+	}
+	docs, err = q.scheduled(ctx, tier, outboxes, after, limit+1, dueFields, Where{contracts.DeadFieldNextReplayAt, "<=", now})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
 	}
+	next = time.Time{}
 	due = slices.DeleteFunc(decodeItems(docs), func(i *Item) bool { return !i.Due(now) })
 	if len(due) > limit {
 		return due[:limit], due[limit].NextReplayAt, nil

@@ -46,8 +46,8 @@ func (r *Review) Run(ctx context.Context) error {
 	return sibling.Together(ctx, "review queue", all...)
 }
 
-// measure keeps the gauges of the queue until ctx ends. It costs two reads for
-// each state in which dead letters wait.
+// measure keeps the gauges of the queue until ctx ends. It costs a read for each
+// state in which dead letters may wait, and one more where some do.
 func (r *Review) measure(ctx context.Context) error {
 	for {
 		for _, s := range dlq.OpenStates() {

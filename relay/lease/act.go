@@ -79,14 +79,14 @@ func (k *Keeper) take(ctx context.Context, leases []leaseDoc) {
 
 func (k *Keeper) takeTogether(ctx context.Context, leases []leaseDoc) error {
 	nonce, sent := k.nonces.next()
-	writes := make([]dlq.Write, len(leases))
+	writes := make([]dlq.Write, len(leases), len(leases)+1)
 	for i, d := range leases {
 		writes[i] = conditioned(d.share, d.updated, map[string]any{
 			fieldKind: kindLease, fieldShare: d.share, fieldOwner: k.name, fieldNonce: nonce, fieldSince: dlq.ServerTime{},
 			fieldTerm: k.config.Term.Milliseconds(), fieldRenewals: 0, fieldNote: "",
 		})
 	}
-	at, err := k.commit(ctx, writes...)
+	at, err := k.commit(ctx, append(writes, ring(nonce))...)
 	k.changes++
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (k *Keeper) freeStrays(ctx context.Context, v view, planned map[string]stri
 			continue
 		}
 		nonce, _ := k.nonces.next()
-		if _, err := k.commit(ctx, conditioned(share, d.updated, map[string]any{fieldOwner: "", fieldNonce: nonce})); err != nil {
+		if _, err := k.commit(ctx, conditioned(share, d.updated, map[string]any{fieldOwner: "", fieldNonce: nonce}), ring(nonce)); err != nil {
 			if isRefused(err) {
 				k.metrics.count(eventRefused)
 			}

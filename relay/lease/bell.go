@@ -2,9 +2,6 @@ package lease
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,9 +11,10 @@ import (
 	"outboxrelay/dlq"
 )
 
-// bell listens to the leases and rings when something changed that a plan
-// depends on. It is only a bell: who hears it reads for himself, and looks
-// now and then although it is silent.
+// bell listens to one document, which every commit writes that changes what a plan
+// depends on, and no renewal does: listening to the leases themselves would be a
+// read for each renewal of each. It is only a bell: who hears it reads for himself,
+// and looks now and then although it is silent.
 type bell struct {
 	store Store
 	log   *zap.Logger
@@ -24,7 +22,7 @@ type bell struct {
 
 	rebuild chan struct{}
 	mu      sync.Mutex
-	heard   string // the outline that the listener told last
+	heard   string // the nonce that the listener told last
 }
 
 // Bounds of a listener. An old one is replaced, because the client's stream
@@ -39,7 +37,29 @@ func newBell(store Store, log *zap.Logger) *bell {
 	return &bell{store: store, log: log, rung: make(chan struct{}, 1), rebuild: make(chan struct{}, 1)}
 }
 
-var allLeases = dlq.Query{Collection: contracts.CollectionLeases}
+// bellID is the ID of that document, which no share can have.
+const bellID = "!bell"
+
+var (
+	allLeases = dlq.Query{Collection: contracts.CollectionLeases}
+	bellAlone = dlq.Query{Collection: contracts.CollectionLeases, Where: []dlq.Where{{Field: dlq.FieldID, Op: "==", Value: bellID}}}
+)
+
+// ring is the write that a commit of that nonce rings with.
+func ring(nonce string) dlq.Write {
+	return dlq.Write{Collection: contracts.CollectionLeases, ID: bellID, Op: dlq.OpSet, Fields: map[string]any{fieldKind: kindBell, fieldNonce: nonce}}
+}
+
+// rungBy is the nonce that the bell was rung with last; "": never, or it is not
+// among the documents.
+func rungBy(docs []dlq.Doc) string {
+	for _, d := range docs {
+		if d.ID == bellID {
+			return text(d, fieldNonce)
+		}
+	}
+	return ""
+}
 
 // follow listens until ctx ends: one listener after another, each with a
 // context of its own.
@@ -65,7 +85,7 @@ func (b *bell) listen(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, recycleAfter)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- b.store.Watch(ctx, allLeases, b.told) }() // ends with ctx
+	go func() { ended <- b.store.Watch(ctx, bellAlone, b.told) }() // ends with ctx
 	var err error
 	select {
 	case err = <-ended:
@@ -80,7 +100,7 @@ func (b *bell) listen(ctx context.Context) error {
 }
 
 func (b *bell) told(docs []dlq.Doc) {
-	now := outline(docs)
+	now := rungBy(docs)
 	b.mu.Lock()
 	news := b.heard != now
 	b.heard = now
@@ -90,25 +110,15 @@ func (b *bell) told(docs []dlq.Doc) {
 	}
 }
 
-// missed has the listener rebuilt if it has not told of an outline that has
-// been there for a while.
-func (b *bell) missed(outline string) {
+// missed has the listener rebuilt if it has not told of a nonce that has been there
+// for a while.
+func (b *bell) missed(nonce string) {
 	b.mu.Lock()
-	missed := b.heard != outline
+	missed := b.heard != nonce
 	b.mu.Unlock()
 	if missed {
 		signal(b.rebuild)
 	}
-}
-
-// outline is what a plan depends on, ages aside. Renewals leave it as it is.
-func outline(docs []dlq.Doc) string {
-	lines := make([]string, len(docs))
-	for i, d := range docs {
-		lines[i] = fmt.Sprintf("%s %q %v\n", d.ID, text(d, fieldOwner), d.Fields[fieldStopping])
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "")
 }
 
 // signal leaves a token, unless one lies there.

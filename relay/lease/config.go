@@ -120,7 +120,7 @@ func (c Config) Validate() error {
 	if !fitsID(c.Instance) {
 		fault("Instance is %q, want 1 to %d bytes without a slash", c.Instance, maxName)
 	}
-	seen := map[string]bool{Queue: true}
+	seen := map[string]bool{Queue: true, bellID: true}
 	for _, share := range c.Shares {
 		switch {
 		case !fitsID(share) || strings.HasPrefix(share, registrationPrefix):

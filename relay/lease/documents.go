@@ -34,6 +34,7 @@ const (
 const (
 	kindLease    = "lease"
 	kindInstance = "instance"
+	kindBell     = "bell"
 )
 
 // document is what leases and registrations have in common.

@@ -72,8 +72,8 @@ func testRealHandOver(t *testing.T, w *world) {
 	if a.count(eventReleased) == 0 || b.count(eventLost)+a.count(eventLost) > 0 || a.count(eventLapsed) > 0 {
 		t.Errorf("%d released, %d lost and lapsed", a.count(eventReleased), b.count(eventLost)+a.count(eventLost)+a.count(eventLapsed))
 	}
-	if n := len(w.all("relay-leases")); n != len(w.shares)+2 {
-		t.Errorf("%d documents, want a lease for each share and for the queue, and B's registration", n)
+	if n := len(w.all("relay-leases")); n != len(w.shares)+3 {
+		t.Errorf("%d documents, want a lease for each share and for the queue, B's registration and the bell", n)
 	}
 }
 

@@ -28,16 +28,16 @@ type Keeper struct {
 	ended   chan returned
 
 	// When what is due next, on the local monotonic clock.
-	registerAt, renewAt, lookAt time.Time
-	pauses                      map[string]time.Time // shares whose Work failed: not to be taken before
-	stopping                    bool
+	registerAt, renewAt, lookAt, glanceAt time.Time
+	pauses                                map[string]time.Time // shares whose Work failed: not to be taken before
+	stopping                              bool
 
-	looking  bool
-	views    chan sighting
-	changes  int       // takes and releases so far: a view from before one is out of date
-	outlined time.Time // since when the view has had its outline
-	bell     *bell
-	aside    sync.WaitGroup // who reads
+	looking bool
+	views   chan sighting
+	changes int       // takes and releases so far: a view from before one is out of date
+	rungAt  time.Time // since when the bell has had the nonce of the view
+	bell    *bell
+	aside   sync.WaitGroup // who reads
 
 	mu   sync.Mutex // the loop alone writes what follows; others read
 	name string     // Instance, or a longer one
@@ -48,7 +48,7 @@ type Keeper struct {
 
 // Parts of a term.
 const (
-	renewEvery = 3  // renewals, and polls
+	renewEvery = 3  // renewals, and glances
 	callEvery  = 5  // the bound of one call: one that hangs leaves time for another
 	retryEvery = 15 // the pause after a call that failed
 )
@@ -126,7 +126,7 @@ func (k *Keeper) turn(ctx context.Context) {
 		k.renew(ctx)
 	}
 	k.releaseThrough(ctx)
-	if !k.looking && !time.Now().Before(k.lookAt) {
+	if now := time.Now(); !k.looking && (!now.Before(k.lookAt) || !now.Before(k.glanceAt)) {
 		k.look(ctx)
 	}
 }
@@ -147,6 +147,7 @@ func (k *Keeper) next() time.Time {
 	}
 	if !k.looking {
 		soonest(k.lookAt)
+		soonest(k.glanceAt)
 	}
 	for _, h := range k.held {
 		switch {

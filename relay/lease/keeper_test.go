@@ -84,8 +84,8 @@ func TestCleanStop(t *testing.T) {
 				t.Errorf("%s went on %v after its end, want at most 100ms", share, stall)
 			}
 		}
-		if docs := w.all(contracts.CollectionLeases); len(docs) != len(w.shares)+2 {
-			t.Errorf("%d documents, want a lease for each share and for the queue, and B's registration", len(docs))
+		if docs := w.all(contracts.CollectionLeases); len(docs) != len(w.shares)+3 {
+			t.Errorf("%d documents, want a lease for each share and for the queue, B's registration and the bell", len(docs))
 		}
 	})
 }

@@ -14,39 +14,52 @@ import (
 type view struct {
 	leases    map[string]leaseDoc
 	instances []registration
-	outline   string    // see bell
+	rung      string    // the bell's nonce
 	at        time.Time // local time at which it was there
 }
 
-// sighting is the answer of a look.
+// sighting is the answer of a look, or of a glance.
 type sighting struct {
+	same    bool // by the bell, and nothing else was read
 	view    view
 	changes int // the keeper's own, when the look began
 	err     error
 }
 
 // look reads all documents, beside the loop: a read that hangs holds up no
-// renewal.
+// renewal. When that is not due yet it is a glance at the bell, and reads the others
+// only if that was rung since.
 func (k *Keeper) look(ctx context.Context) {
 	k.looking = true
-	k.lookAt = time.Now().Add(k.config.Term / renewEvery) // unless something asks for it sooner, even meanwhile
+	now, glance := time.Now(), ""
+	if now.Before(k.lookAt) {
+		glance = k.view.rung
+	} else {
+		k.lookAt = now.Add(k.config.Term) // unless something asks for it sooner, even meanwhile
+	}
+	k.glanceAt = now.Add(k.config.Term / renewEvery)
 	changes := k.changes
 	k.aside.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, k.config.Term/callEvery)
 		defer cancel()
+		if glance != "" {
+			if docs, err := k.config.Store.Get(ctx, contracts.CollectionLeases, bellID); err == nil && rungBy(docs) == glance {
+				k.views <- sighting{same: true} // has room: one look at a time
+				return
+			}
+		}
 		docs, err := k.config.Store.Query(ctx, allLeases)
-		v := newView(docs, k.config.Term)
-		v.outline = outline(docs)
-		k.views <- sighting{v, changes, err} // has room: one look at a time
+		k.views <- sighting{view: newView(docs, k.config.Term), changes: changes, err: err}
 	})
 }
 
 func newView(docs []dlq.Doc, term time.Duration) view {
-	v := view{leases: make(map[string]leaseDoc), at: time.Now()}
+	v := view{leases: make(map[string]leaseDoc), rung: rungBy(docs), at: time.Now()}
 	for _, d := range docs {
-		if isRegistration(d.ID) {
+		switch {
+		case isRegistration(d.ID):
 			v.instances = append(v.instances, decodeRegistration(d, term))
-		} else {
+		case d.ID != bellID:
 			v.leases[d.ID] = decodeLease(d, term)
 		}
 	}
@@ -101,6 +114,9 @@ func (v view) expiry(n *nonces) (at time.Time, some bool) {
 func (k *Keeper) see(ctx context.Context, s sighting) {
 	k.looking = false
 	switch {
+	case s.same:
+		k.listenAgain(time.Now())
+		return
 	case s.err != nil:
 		k.log.Warn("look at leases, trying again", zap.String("reason", contracts.CodeOf(s.err)), zap.Error(s.err))
 		k.lookBy(time.Now().Add(k.retryPause()))
@@ -109,19 +125,25 @@ func (k *Keeper) see(ctx context.Context, s sighting) {
 		k.lookBy(time.Now())
 		return
 	}
-	switch {
-	case k.view.outline != s.view.outline:
-		k.outlined = s.view.at
-	case s.view.at.Sub(k.outlined) >= k.config.Term/renewEvery:
-		k.bell.missed(s.view.outline)
+	if k.view.rung != s.view.rung {
+		k.rungAt = s.view.at
 	}
 	k.mu.Lock()
 	k.view = s.view
 	k.mu.Unlock()
+	k.listenAgain(s.view.at)
 	if at, some := s.view.expiry(k.nonces); some {
 		k.lookBy(at)
 	}
 	k.act(ctx, s.view)
+}
+
+// listenAgain has the bell's listener rebuilt that has not told of what was seen a
+// while ago.
+func (k *Keeper) listenAgain(now time.Time) {
+	if now.Sub(k.rungAt) >= k.config.Term/renewEvery {
+		k.bell.missed(k.view.rung)
+	}
 }
 
 // lookBy has the next look begin at a moment, unless it does so before.

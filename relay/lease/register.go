@@ -22,7 +22,7 @@ func (k *Keeper) register(ctx context.Context) {
 		at, err := k.commit(ctx, conditioned(id, updated, map[string]any{
 			fieldKind: kindInstance, fieldInstance: k.name, fieldSince: dlq.ServerTime{}, fieldNonce: nonce,
 			fieldTerm: k.config.Term.Milliseconds(), fieldStopping: k.stopping, fieldRevision: k.config.Revision, fieldShares: k.config.Shares,
-		}))
+		}), ring(nonce))
 		if err == nil {
 			k.registered(id, at, sent)
 			return

@@ -57,7 +57,7 @@ func (k *Keeper) release(ctx context.Context, holdings ...*holding) error {
 		writes = append(writes, h.last...)
 		writes = append(writes, conditioned(h.id, h.updated, map[string]any{fieldOwner: "", fieldNonce: nonce, fieldRenewals: 0}))
 	}
-	if _, err := k.commit(ctx, writes...); err != nil {
+	if _, err := k.commit(ctx, append(writes, ring(nonce))...); err != nil {
 		k.log.Warn("release leases, trying again", zap.Int("leases", len(holdings)), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
 		return err
 	}

@@ -58,8 +58,8 @@ func (k *Keeper) renewable() []*claim {
 
 func (k *Keeper) renewTogether(ctx context.Context, claims []*claim) error {
 	nonce, sent := k.nonces.next()
-	writes := make([]dlq.Write, len(claims))
-	for i, c := range claims {
+	writes := make([]dlq.Write, 0, len(claims)+1)
+	for _, c := range claims {
 		fields := map[string]any{fieldNonce: nonce, fieldTerm: k.config.Term.Milliseconds()}
 		if c == k.me {
 			fields[fieldStopping] = k.stopping
@@ -69,7 +69,10 @@ func (k *Keeper) renewTogether(ctx context.Context, claims []*claim) error {
 				fields[fieldNote] = k.config.Note(c.id)
 			}
 		}
-		writes[i] = conditioned(c.id, c.updated, fields)
+		writes = append(writes, conditioned(c.id, c.updated, fields))
+	}
+	if k.stopping { // which takes the instance out of the plan
+		writes = append(writes, ring(nonce))
 	}
 	at, err := k.commit(ctx, writes...)
 	k.metrics.renewals.Observe(time.Since(sent).Seconds())

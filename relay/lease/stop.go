@@ -58,7 +58,8 @@ func (k *Keeper) nextOfStop() time.Time {
 // unregister deletes the registration, unless another goes by its name.
 func (k *Keeper) unregister(ctx context.Context) {
 	for k.me != nil {
-		_, err := k.commit(ctx, dlq.Write{Collection: contracts.CollectionLeases, ID: k.me.id, Op: dlq.OpDelete, IfUnchangedSince: k.me.updated})
+		nonce, _ := k.nonces.next()
+		_, err := k.commit(ctx, dlq.Write{Collection: contracts.CollectionLeases, ID: k.me.id, Op: dlq.OpDelete, IfUnchangedSince: k.me.updated}, ring(nonce))
 		switch {
 		case err == nil:
 			k.setMe(nil)

@@ -27,6 +27,9 @@ func Survey(ctx context.Context, store Store) (instances []Instance, holders []H
 		return nil, nil, err
 	}
 	for _, d := range docs {
+		if d.ID == bellID {
+			continue
+		}
 		if isRegistration(d.ID) {
 			r := decodeRegistration(d, DefaultTerm)
 			instances = append(instances, Instance{

@@ -62,6 +62,9 @@ func TestDeadLettersCostWhatIsBilled(t *testing.T) {
 						time.Sleep(time.Until(began.Add(d)))
 					})
 					f := cost.Fleet{Catalog: catalog, Instances: instances, Schedule: cost.NewSchedule(w.tuning, 0)}
+					if tier != contracts.SafeAuto {
+						f.Waiting = 1
+					}
 					if tier == contracts.SecurityBlock {
 						f.Frozen = frozen
 					}

@@ -108,6 +108,10 @@ func New(w *Workload) (*Estimate, error) {
 	}
 	fleet.Frozen = rate * w.Dead * m.tiers[contracts.SecurityBlock] * frozenFor * 3600
 
+	if w.Dead > 0 {
+		fleet.Waiting = openStates
+	}
+
 	b := &billing{estimate: e, prices: prices}
 	for _, p := range w.parts(catalog, fleet, m) {
 		b.operations(p)
@@ -157,7 +161,8 @@ func (w *Workload) parts(c *contracts.Catalog, f Fleet, m mix) []part {
 		}
 	}
 	idle := f
-	idle.Pending = nil
+	idle.Pending, idle.Waiting = nil, 0
+	dead = dead.Plus(f.Queue()).Plus(idle.Queue().Times(-1))
 	watched := f.Canaries().Plus(f.Sweeps()).Plus(idle.Canaries().Plus(idle.Sweeps()).Times(-1))
 	return []part{
 		{"the producers' appends", Append().Times(w.Rate), Published, false},
@@ -169,7 +174,7 @@ func (w *Workload) parts(c *contracts.Catalog, f Fleet, m mix) []part {
 		{"idle: canaries of the listeners", idle.Canaries(), Measured, true},
 		{"idle: sweeps", idle.Sweeps(), Measured, true},
 		{"idle: leases", f.Leases(), Measured, true},
-		{"idle: dead-letter queue, freezes, lane controls", f.Queue(), Measured, true},
+		{"idle: dead-letter queue, freezes, lane controls", idle.Queue(), Measured, true},
 	}
 }
 

@@ -20,6 +20,8 @@ type Fleet struct {
 	// Pending is the share of the time in which something is pending in an outbox,
 	// from 0 to 1.
 	Pending map[string]float64
+	// Waiting is in how many states dead letters wait.
+	Waiting float64
 }
 
 // Canaries are one write and one read each time that a listener is proven alive,
@@ -77,13 +79,15 @@ func (f Fleet) shares() float64 { return float64(len(f.Catalog.Shares())) }
 // owners are the instances that have a share.
 func (f Fleet) owners() float64 { return min(float64(f.Instances), f.shares()) }
 
-// Leases are written once by their owners and read twice by every instance: by a
-// look, and by a listener, which is replaced now and then.
+// Leases are written by their owners with each renewal, and read by every instance
+// once in a term, with a bell that tells of changes: that is read in place of them
+// when they are renewed in between, and by a listener, which is replaced now and then.
 func (f Fleet) Leases() Operations {
 	instances := float64(f.Instances)
 	documents := instances + f.shares() + 1 // registrations, shares, and the dead-letter queue's
-	return Operations{Reads: 2 * instances * documents, Writes: documents}.every(f.Schedule.Renew).
-		Plus(reads(instances * documents).every(f.Schedule.Recycle))
+	return Operations{Writes: documents}.every(f.Schedule.Renew).
+		Plus(reads(instances * (documents + 1 + renewals - 1)).every(renewals * f.Schedule.Renew)).
+		Plus(reads(instances).every(f.Schedule.Recycle))
 }
 
 // Queue is what the dead-letter queue costs while nothing in it is due: every instance
@@ -102,10 +106,10 @@ func (f Fleet) Queue() Operations {
 	all = all.Plus(reads(frozen + 1 + lanes).every(f.Schedule.Recycle))
 	all = all.Plus(reads((tiers+1)*listens + 3).every(f.Schedule.Quiet)) // alerts, releases, bulk replays
 	out := all.Times(instances)
-	// What is due, what comes next, and of SAFE_AUTO what somebody asked for. A
-	// listener that is replaced has it looked for as well, at the moment of a poll.
-	look := reads((2*tiers + 1) * looks * owners)
+	// What comes next, and of SAFE_AUTO what somebody asked for. A listener that is
+	// replaced has it looked for as well, at the moment of a poll.
+	look := reads((tiers + 1) * looks * owners)
 	out = out.Plus(look.every(f.Schedule.Poll))
 	out = out.Plus(reads(3).every(f.Schedule.Poll))
-	return out.Plus(reads(2 * openStates).every(f.Schedule.Gauge)) // how many, and the oldest
+	return out.Plus(reads(openStates + f.Waiting).every(f.Schedule.Gauge)) // how many; of some, the oldest
 }
