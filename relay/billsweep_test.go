@@ -16,8 +16,8 @@ import (
 // canaries are what the pages find.
 const (
 	// Counts of all that is pending, of what is in backoff, held or of an odd status,
-	// a query for null as status, and two counts of all documents.
-	idleSweep = 5
+	// and two counts of all documents.
+	idleSweep = 4
 	// For each lane a page and a count, counts of all that is pending and of what has
 	// no lane, in place of the one.
 	pendingSweep = idleSweep - 1 + 6
@@ -94,8 +94,8 @@ func (f *fixture) sweeps(outbox string) *sweeps {
 	f.tuning.SweepInterval = 20 * time.Millisecond
 	f.tuning.CommitTimeout = 2 * usualPatience // of a read, too
 	f.wrapStore = func(store relay.Store) relay.Store {
-		return &storeFunc{Store: store, page: func(ctx context.Context, scan relay.Scan) ([]relay.Doc, error) {
-			if scan.Outbox == outbox && scan.Kind == relay.ScanNullStatus { // once a sweep
+		return &storeFunc{Store: store, count: func(ctx context.Context, scans ...relay.Scan) ([]int64, error) {
+			if scans[0].Outbox == outbox && scans[0].Kind == relay.ScanUnsettled { // once a sweep
 				s.there.Add(1)
 				select {
 				case <-s.on:
@@ -103,7 +103,7 @@ func (f *fixture) sweeps(outbox string) *sweeps {
 					return nil, ctx.Err()
 				}
 			}
-			return store.Page(ctx, scan)
+			return store.Count(ctx, scans...)
 		}}
 	}
 	return s

@@ -103,6 +103,7 @@ type storeFunc struct {
 	relay.Store
 	watch  func(ctx context.Context, s relay.Scan) (relay.Stream, error)
 	page   func(ctx context.Context, s relay.Scan) ([]relay.Doc, error)
+	count  func(ctx context.Context, scans ...relay.Scan) ([]int64, error)
 	commit func(ctx context.Context, writes []relay.Write) (time.Time, error)
 }
 
@@ -125,6 +126,13 @@ func (s *storeFunc) Page(ctx context.Context, scan relay.Scan) ([]relay.Doc, err
 		return s.page(ctx, scan)
 	}
 	return s.Store.Page(ctx, scan)
+}
+
+func (s *storeFunc) Count(ctx context.Context, scans ...relay.Scan) ([]int64, error) {
+	if s.count != nil {
+		return s.count(ctx, scans...)
+	}
+	return s.Store.Count(ctx, scans...)
 }
 
 // streamFunc passes each snapshot of a stream through see.

@@ -41,10 +41,13 @@ func TestAPanicEndsNoPartOfTheRelay(t *testing.T) {
 			case s.Outbox != "wsOutbox":
 			case s.Kind == relay.ScanLane && !paging.Load():
 				panic("page")
-			case s.Kind == relay.ScanNullStatus:
-				throw("sweep")
 			}
 			return store.Page(ctx, s)
+		}, count: func(ctx context.Context, scans ...relay.Scan) ([]int64, error) {
+			if scans[0].Outbox == "wsOutbox" && scans[0].Kind == relay.ScanUnsettled {
+				throw("sweep")
+			}
+			return store.Count(ctx, scans...)
 		}, watch: func(ctx context.Context, s relay.Scan) (relay.Stream, error) {
 			if s.Outbox == "wsOutbox" {
 				throw("listener")

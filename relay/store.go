@@ -103,7 +103,8 @@ const (
 	ScanUnordered
 	// ScanEverything: all documents by ID, also those without a status.
 	ScanEverything
-	// ScanWithStatus: documents that have a status. Counted, never paged.
+	// ScanWithStatus: documents that have a status that is not null. Counted, never
+	// paged.
 	ScanWithStatus
 	// ScanOddStatus: documents whose status is none of the known ones.
 	ScanOddStatus

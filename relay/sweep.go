@@ -83,7 +83,7 @@ func (s *sweeper) sweep(ctx context.Context) error {
 	}
 	ways = append(ways, s.unsettled)
 	if o.share.First() { // what these find is of no shard
-		ways = append(ways, s.nullStatuses, s.oddShards, s.statusless)
+		ways = append(ways, s.oddShards, s.statusless)
 	}
 	return s.look(ctx, ways)
 }
@@ -116,20 +116,22 @@ func (s *sweeper) unsettled(ctx context.Context) error {
 	return errors.Join(err, s.look(ctx, ways))
 }
 
-func (s *sweeper) oddStatuses(ctx context.Context) error { return s.statuses(ctx, ScanOddStatus) }
+func (s *sweeper) oddStatuses(ctx context.Context) error {
+	_, err := s.statuses(ctx, ScanOddStatus)
+	return err
+}
 
-func (s *sweeper) nullStatuses(ctx context.Context) error { return s.statuses(ctx, ScanNullStatus) }
-
-// statuses takes a page of what has no known status.
-func (s *sweeper) statuses(ctx context.Context, kind ScanKind) error {
+// statuses takes a page of what has no known status, and returns how many documents
+// that were.
+func (s *sweeper) statuses(ctx context.Context, kind ScanKind) (int64, error) {
 	scan := s.outbox.whole(kind)
 	scan.Limit = sweepPage
 	page, err := s.outbox.store.Page(ctx, scan)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s.take(ctx, foundStatus, page)
-	return nil
+	return int64(len(page)), nil
 }
 
 // missed looks through the oldest pending records of a lane for such as are
@@ -264,22 +266,34 @@ func isDue(d Doc) bool {
 	return !at.After(d.ReadTime)
 }
 
-// statusless looks for documents without any status. While they are searched
-// they are not counted again, which is dear where there are many.
+// statusless looks for documents without any status, and for those with null as
+// status, which a query finds. While the former are searched they are not counted
+// again, which is dear where there are many.
 func (s *sweeper) statusless(ctx context.Context) error {
 	o := s.outbox
 	scan := o.whole(ScanEverything)
-	if s.searches[searched{scan.Kind, foundStatus}] == "" {
-		if s.rest > 0 {
-			s.rest--
-			return nil
-		}
-		counts, beyond, err := o.beyond(ctx, scan, o.whole(ScanWithStatus))
+	counting := s.searches[searched{scan.Kind, foundStatus}] == "" && s.rest == 0
+	var beyond int64
+	if counting {
+		counts, without, err := o.beyond(ctx, scan, o.whole(ScanWithStatus))
 		if err != nil {
 			return err
 		}
 		s.rest = counts[0] / countEvery
-		if beyond <= 0 {
+		if beyond = without; beyond <= 0 {
+			return nil
+		}
+	}
+	nulls, err := s.statuses(ctx, ScanNullStatus)
+	if err != nil {
+		return err
+	}
+	if s.searches[searched{scan.Kind, foundStatus}] == "" {
+		if !counting {
+			s.rest--
+			return nil
+		}
+		if beyond -= nulls; beyond <= 0 {
 			return nil
 		}
 		o.log.Warn("documents without a status, searching for them", zap.Int64("documents", beyond))

@@ -65,11 +65,11 @@ func TestAWayOfTheSweepThatFailsStopsNoOther(t *testing.T) {
 	f := setup(t, newCloud(t))
 	f.tuning.SweepInterval, f.tuning.SweepAge = 100*time.Millisecond, 600*time.Millisecond
 	f.wrapStore = func(store relay.Store) relay.Store {
-		return &storeFunc{Store: store, page: func(ctx context.Context, s relay.Scan) ([]relay.Doc, error) {
-			if s.Kind == relay.ScanNullStatus {
+		return &storeFunc{Store: store, count: func(ctx context.Context, scans ...relay.Scan) ([]int64, error) {
+			if scans[0].Kind == relay.ScanUnsettled {
 				return nil, errors.New("the index is missing")
 			}
-			return store.Page(ctx, s)
+			return store.Count(ctx, scans...)
 		}}
 	}
 	r := f.run()

@@ -24,7 +24,7 @@ type Tuning struct {
 	// left its window after an unlucky one. Default 30 min.
 	RecycleAfter time.Duration
 	// SweepInterval is how often each outbox is swept for what no listener
-	// sees. Default 30 s; it costs four reads while there is nothing to find.
+	// sees. Default 30 s; it costs three reads while there is nothing to find.
 	SweepInterval time.Duration
 	// SweepAge is how old a pending record must be before the sweep calls it
 	// missed. Default 30 s.

@@ -30,7 +30,7 @@ func query(c *firestore.Client, s relay.Scan) firestore.Query {
 	case relay.ScanEverything:
 		return byID(all, s)
 	case relay.ScanWithStatus:
-		return all.OrderBy(contracts.FieldStatus, firestore.Asc)
+		return all.OrderBy(contracts.FieldStatus, firestore.Asc).StartAfter(nil)
 	case relay.ScanOddStatus:
 		var known []string
 		for _, st := range contracts.Statuses() {

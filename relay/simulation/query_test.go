@@ -45,7 +45,7 @@ func matchesScan(d *document, s relay.Scan) bool {
 	case relay.ScanEverything:
 		return behind
 	case relay.ScanWithStatus:
-		return hasStatus
+		return hasStatus && status != nil
 	case relay.ScanOddStatus:
 		return hasStatus && status != nil && !slices.Contains(contracts.Statuses(), contracts.Status(textOf(status)))
 	case relay.ScanUnsettled:

@@ -63,12 +63,13 @@ func (f Fleet) Sweeps() Operations {
 		// which there is nothing; while something is pending a page and a count of each
 		// lane, whose canary they find, and counts of all and of what has no lane.
 		n += shards * (1 + f.Pending[o.Name]*(2*lanes+2))
-		n++ // null as status
 		if o.Shards > 1 {
 			n += 1 + shards // pending: all, and of each shard
 		}
 		kept := f.Kept[o.Name]
-		n += 2 * max(1, math.Ceil(kept/countedByRead)) / (1 + math.Floor(kept/countedLessEvery)) // all, and all with a status
+		// All, and all with a status; else null as status.
+		each := 1 + math.Floor(kept/countedLessEvery)
+		n += (2*max(1, math.Ceil(kept/countedByRead)) + each - 1) / each
 	}
 	return reads(n).every(f.Schedule.Sweep)
 }
