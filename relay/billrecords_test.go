@@ -1,6 +1,8 @@
 package relay_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
 	"outboxrelay/contracts"
@@ -26,6 +28,7 @@ func TestBillOfRecordsThatAListenerTells(t *testing.T) {
 			// What each stream tells first is completed by a page.
 			first := append(f.series("wsOutbox", "TaskCompleted", "first", 1, 1), f.series("wsOutbox", "AuditEvent", "first", 1, 1)...)
 			records := f.records("wsOutbox", n, 20)
+			sent := f.countMessages()
 			r := f.run()
 			r.alive()
 			f.append(first, 1)
@@ -38,6 +41,9 @@ func TestBillOfRecordsThatAListenerTells(t *testing.T) {
 			bound := times(c.record, n)
 			bound.Reads += int64(2 * len(first)) // still on their way
 			atMost(t, "records", bill, bound)
+			if got, want := sent(), len(first)+n; got != want {
+				t.Errorf("%d messages were sent of %d records with a target each", got, want)
+			}
 		})
 	}
 }
@@ -59,12 +65,23 @@ func TestBillOfABacklog(t *testing.T) {
 			f.catalog.Outbox("wsOutbox").OnDelivered = c.on
 			f.shrink(narrowWindow, 1000)
 			f.backlog(f.records("wsOutbox", n, 40))
+			sent := f.countMessages()
 			bill := f.bill("wsOutbox", func() {
 				r := f.run()
 				r.settled(n)
 				r.alive()
 			})
 			atMost(t, "backlog", bill, plus(times(c.record, n), f.startOf("wsOutbox")))
+			if got := sent(); got != n {
+				t.Errorf("%d messages were sent of %d records with a target each", got, n)
+			}
 		})
 	}
+}
+
+// countMessages returns what counts the messages to targets so far.
+func (f *fixture) countMessages() func() int {
+	var n atomic.Int64
+	f.script(func(context.Context, string, *contracts.Record) error { n.Add(1); return nil })
+	return func() int { return int(n.Load()) }
 }

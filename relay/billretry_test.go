@@ -1,0 +1,104 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
+)
+
+// A first attempt that fails costs a write, and one more message to the target that
+// failed: the record leaves the listener's window with that, and its retry is made
+// out of memory. One that is deleted at last had left for nothing; now it leaves
+// changed, which is a read. A record out of a page leaves no window.
+func TestBillOfARetry(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		on     contracts.OnDelivered
+		paged  bool
+		record localfirestore.Operations
+	}{
+		{"caught up, marked", contracts.MarkDelivered, false, localfirestore.Operations{Reads: 2, Writes: 2}},
+		{"caught up, deleted", contracts.DeleteDelivered, false, localfirestore.Operations{Reads: 2, Writes: 1, Deletes: 1}},
+		{"paged, marked", contracts.MarkDelivered, true, localfirestore.Operations{Reads: 1, Writes: 2}},
+		{"paged, deleted", contracts.DeleteDelivered, true, localfirestore.Operations{Reads: 1, Writes: 1, Deletes: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.paged {
+				thorough.Long(t)
+			}
+			f := billed(t)
+			f.catalog.Outbox("wsOutbox").OnDelivered = c.on
+			n := 200
+			if c.paged {
+				n = thorough.Backlog(t)
+			}
+			messages := f.failOnce()
+			records := f.tasks(n, n) // each of an aggregate of its own
+			var first []*contracts.Record
+			var r *running
+			if c.paged {
+				f.shrink(narrowWindow, 1000)
+				f.backlog(records)
+			} else {
+				// What each stream tells first is completed by a page.
+				first = append(f.series("wsOutbox", "TaskCompleted", "first", 1, 1), f.series("wsOutbox", "AuditEvent", "first", 1, 1)...)
+				r = f.run()
+				r.alive()
+				f.append(first, 1)
+				r.settled(len(first))
+			}
+			sent := messages()
+			bill := f.bill("wsOutbox", func() {
+				if c.paged {
+					r = f.run()
+				} else {
+					f.append(records, 25)
+				}
+				r.settled(len(first) + n)
+				if c.paged {
+					r.alive()
+				}
+			})
+			bound := times(c.record, n)
+			if c.paged {
+				bound = plus(bound, f.startOf("wsOutbox"))
+			} else {
+				bill.Writes -= int64(n)              // the producer's
+				bound.Reads += int64(2 * len(first)) // still on their way
+			}
+			atMost(t, "records that fail once", bill, bound)
+			if got := messages() - sent; got != 2*n {
+				t.Errorf("%d messages were sent of %d records, want 2 of each", got, n)
+			}
+		})
+	}
+}
+
+// failOnce has each record fail at its first attempt, and returns what counts the
+// attempts so far.
+func (f *fixture) failOnce() (attempts func() int) {
+	f.t.Helper()
+	var mu sync.Mutex
+	tried, all := make(map[string]bool), 0
+	f.script(func(_ context.Context, target string, r *contracts.Record) error {
+		mu.Lock()
+		defer mu.Unlock()
+		all++
+		if key := fmt.Sprint(target, " ", r.ID); !tried[key] {
+			tried[key] = true
+			return own()
+		}
+		return nil
+	})
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return all
+	}
+}
