@@ -109,7 +109,7 @@ const leasePatience = time.Minute
 // tuningFlags are the relay's intervals that a deployment may want to change.
 // Their defaults are the relay's own; see tuningDefaults.
 type tuningFlags struct {
-	CanaryInterval time.Duration `env:"CANARY_INTERVAL" default:"${canaryInterval}" help:"How often each listener is proved alive; each time costs a write and a read."`
+	CanaryInterval time.Duration `env:"CANARY_INTERVAL" default:"${canaryInterval}" help:"How often each listener of an outbox is proved alive while something is pending there, and of all others one; each time costs a write and a read."`
 	SilenceBound   time.Duration `env:"SILENCE_BOUND" default:"${silenceBound}" help:"How long a canary may stay unseen before its listener is rebuilt."`
 	SweepInterval  time.Duration `env:"SWEEP_INTERVAL" default:"${sweepInterval}" help:"How often each outbox is swept for what no listener sees."`
 	SweepAge       time.Duration `env:"SWEEP_AGE" default:"${sweepAge}" help:"How old a pending record must be before a sweep calls it missed."`
