@@ -22,22 +22,24 @@ const (
 func measureMemory(ctx context.Context, b *bench, who side) (readings, error) {
 	scale, out := b.opts.scale, readings{}
 	for _, n := range scale.backlogs {
-		peak, err := b.peakOfDrain(ctx, who, n, func(s *stage) error { return s.appendBacklog(ctx, n, "") })
+		backlog := fmt.Sprintf("backlog of %d", n)
+		peak, err := b.peakOfDrain(ctx, who, backlog, n, func(s *stage) error { return s.appendBacklog(ctx, n, "") })
 		if err != nil {
-			return nil, fmt.Errorf("backlog of %d: %w", n, err)
+			return nil, err
 		}
 		out[keyMemory(n)] = peak
 	}
-	peak, err := b.peakOfDrain(ctx, who, scale.large, func(s *stage) error { return s.appendLarge(ctx, scale.large) })
+	backlog := fmt.Sprintf("backlog of %d large records", scale.large)
+	peak, err := b.peakOfDrain(ctx, who, backlog, scale.large, func(s *stage) error { return s.appendLarge(ctx, scale.large) })
 	if err != nil {
-		return nil, fmt.Errorf("backlog of %d large records: %w", scale.large, err)
+		return nil, err
 	}
 	out[keyMemoryLarge] = peak
 	return out, nil
 }
 
-// peakOfDrain is in MiB.
-func (b *bench) peakOfDrain(ctx context.Context, who side, n int, fill func(*stage) error) (float64, error) {
+// peakOfDrain is in MiB. backlog tells what fill appends, n records.
+func (b *bench) peakOfDrain(ctx context.Context, who side, backlog string, n int, fill func(*stage) error) (float64, error) {
 	var peak float64
 	_, err := b.onStage(ctx, func(s *stage) (readings, error) {
 		if err := fill(s); err != nil {
@@ -48,10 +50,13 @@ func (b *bench) peakOfDrain(ctx context.Context, who side, n int, fill func(*sta
 			return nil, err
 		}
 		peak = mebibytes(line.peak())
-		b.say("memory, %s, backlog of %d: peak %s MiB", who, n, number(peak))
 		return nil, nil
 	})
-	return peak, err
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", backlog, err)
+	}
+	b.say("memory, %s, %s: peak %s MiB", who, backlog, number(peak))
+	return peak, nil
 }
 
 // appendLarge appends n records with payloads of largePayload, of event types
