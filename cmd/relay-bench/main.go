@@ -1,13 +1,17 @@
-// Command relay-bench measures the relay against a floor: the same clients doing
-// nothing but listen, publish and mark, as fast as they can.
+// Command relay-bench measures the relay against floors: the same clients doing
+// nothing but listen, publish and mark, as fast as they can, and another that reads
+// pages in place of listening.
 //
 //	relay-bench                       everything, on the embedded cloud
 //	relay-bench -cloud google         on Google's emulators (Cloud SDK, Java 17)
 //	relay-bench -only drain,flood     some of it
+//	relay-bench -only drain -before OLD -rounds 5
+//	                                  and against another build of the relay
+//	relay-bench -only memory          the peak of drains of up to a million records
 //	relay-bench -only soak            ten minutes at the highest rate that the machine holds
 //	relay-bench -short                a smoke run of about a minute; its figures mean little
 //
-// The cloud, the relay and the floor each run as a process of their own, so that
+// The cloud, the relay and the floors each run as a process of their own, so that
 // the relay's CPU and memory are its own. Every measurement gets a fresh cloud.
 // It needs /proc, so it runs on Linux, and the go command unless -relay names a
 // built outbox-relay.
