@@ -37,8 +37,26 @@ func (r *reader) decode(ctx context.Context, docs []Doc) batch {
 		}
 	}
 	slices.SortStableFunc(b.entries, byVersion)
-	r.intake.ledger.step(feed.Sized{Feed: r.intake.feed, Records: records(b.entries)})
+	size := int64(0)
+	for _, e := range b.entries {
+		size += e.Size
+	}
+	r.intake.ledger.step(feed.Sized{Feed: r.intake.feed, Records: len(b.entries), Bytes: size})
 	return b
+}
+
+// sized has the feed learn from documents that are not decoded yet, or will not be,
+// how large records are: the next page may be read before the first commit is
+// complete.
+func (r *reader) sized(docs []Doc) {
+	learnt := feed.Sized{Feed: r.intake.feed}
+	for _, d := range docs {
+		if d.Size > 0 {
+			learnt.Records++
+			learnt.Bytes += recordOverhead + int64(d.Size)
+		}
+	}
+	r.intake.ledger.step(learnt)
 }
 
 // take takes a batch into memory and moves the feed's cursor past what is not fresh

@@ -132,6 +132,7 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 	if err != nil {
 		return batch{}, nil, Position{}, err
 	}
+	r.sized(page)
 	old := slices.DeleteFunc(slices.Clone(page), fresh)
 	docs := append(carry, old...)
 	// What has no time for its createdAt comes last, at no place to read on from.

@@ -64,6 +64,8 @@ type Doc struct {
 	// it says what contracts.DecodeRecord would say, with the payload as JSON. Of one
 	// that does not, Fields tells more.
 	Record func() *contracts.Record
+	// Size is how many bytes the document has, as it came; 0: that is not known.
+	Size int
 	// Nonce is the value of a canary's nonce field; empty for records.
 	Nonce string
 }

@@ -33,7 +33,7 @@ type Tuning struct {
 	// rebuilt. Defaults 100 ms and 10 s.
 	ListenBackoff, ListenBackoffMax time.Duration
 	// PageSize is the number of records in a page while a lane is behind.
-	// Default 200.
+	// Default 300: some servers scan the whole collection for each page.
 	PageSize int
 	// CommitSize bounds the writes of one commit. Default 200: large atomic
 	// batches cost latency, small ones cost calls.
@@ -63,7 +63,7 @@ func DefaultTuning() Tuning {
 		CanaryInterval: 20 * time.Second, SilenceBound: 10 * time.Second, RecycleAfter: 30 * time.Minute,
 		SweepInterval: 30 * time.Second, SweepAge: 30 * time.Second,
 		ListenBackoff: 100 * time.Millisecond, ListenBackoffMax: 10 * time.Second,
-		PageSize: 200, CommitSize: 200, Commits: 4, CommitTimeout: 15 * time.Second,
+		PageSize: 300, CommitSize: 200, Commits: 4, CommitTimeout: 15 * time.Second,
 		Behind: 64, OutageTolerance: 10, ReplayRecheck: time.Second, StopBudget: 8 * time.Second,
 	}
 }

@@ -29,11 +29,12 @@ type (
 		Gate *Gate
 		UpTo Position
 	}
-	// Sized tells of the records of a page or a snapshot, by whose sizes the next are
-	// measured.
+	// Sized tells of what the records of a page or a snapshot take up in memory
+	// together, about, by which the next are measured.
 	Sized struct {
 		Feed    *Feed
-		Records []*Record
+		Records int
+		Bytes   int64
 	}
 	// Found is a record that no feed brought: a stray, or one that was searched.
 	Found struct{ Record *Record }

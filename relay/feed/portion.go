@@ -15,17 +15,13 @@ const (
 	leastWindow = 20
 )
 
-// learn notes the sizes of records that were read. It follows larger ones at
-// once and smaller ones by halves.
-func (p *portion) learn(records []*Record) {
-	if len(records) == 0 {
+// learn notes how large records are that were read, so many bytes together. It
+// follows larger ones at once and smaller ones by halves.
+func (p *portion) learn(records int, bytes int64) {
+	if records == 0 {
 		return
 	}
-	var sum int64
-	for _, r := range records {
-		sum += r.Size
-	}
-	mean := sum / int64(len(records))
+	mean := bytes / int64(records)
 	if mean < p.typical {
 		mean = (mean + p.typical) / 2
 	}

@@ -3,9 +3,13 @@ package feed
 import "testing"
 
 func TestPortionsGoBySize(t *testing.T) {
-	records := func(sizes ...int64) (out []*Record) {
+	type read struct {
+		records int
+		bytes   int64
+	}
+	records := func(sizes ...int64) (out read) {
 		for _, s := range sizes {
-			out = append(out, &Record{Size: s})
+			out = read{out.records + 1, out.bytes + s}
 		}
 		return out
 	}
@@ -14,7 +18,7 @@ func TestPortionsGoBySize(t *testing.T) {
 		t.Errorf("before any is known, pages of %d and a window of %d", page, window)
 	}
 	for _, step := range []struct {
-		read         []*Record
+		read         read
 		page, window int
 	}{
 		{records(2048, 4096), 200, 500},      // small ones: as many as are allowed
@@ -29,10 +33,10 @@ func TestPortionsGoBySize(t *testing.T) {
 		{records(0), 4, leastWindow},
 		{records(0), 8, 32},
 	} {
-		p.learn(step.read)
+		p.learn(step.read.records, step.read.bytes)
 		if page, window := p.page(200, 1<<20), p.window(500, 4<<20); page != step.page || window != step.window {
 			t.Errorf("after %d records, typically %d bytes: pages of %d, a window of %d, want %d and %d",
-				len(step.read), p.typical, page, window, step.page, step.window)
+				step.read.records, p.typical, page, window, step.page, step.window)
 		}
 	}
 }

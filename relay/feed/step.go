@@ -15,7 +15,7 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 	case BackEnded:
 		e.Gate.feed.backEnded(e.Gate, e.UpTo)
 	case Sized:
-		e.Feed.portion.learn(e.Records)
+		e.Feed.portion.learn(e.Records, e.Bytes)
 	case Found:
 		m.found(e.Record)
 	case Missed:

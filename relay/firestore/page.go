@@ -135,7 +135,7 @@ func (p *page) add(h head, encoded []byte, readAt time.Time) {
 	r := &received{from: p.from, outbox: p.outbox, id: h.id, document: encoded, readAt: readAt}
 	p.docs = append(p.docs, relay.Doc{
 		ID: h.id, CreatedAt: h.createdAt, CreateTime: h.createTime, UpdateTime: h.updateTime, ReadTime: readAt,
-		Fields: r.fields, Raw: r.raw, Parts: r.parts, Record: r.record,
+		Fields: r.fields, Raw: r.raw, Parts: r.parts, Record: r.record, Size: len(encoded),
 	})
 }
 
