@@ -190,8 +190,8 @@ func (f *fixture) wantNoAttempts(records []*contracts.Record) {
 			f.t.Errorf("record %s has %v attempts, want none", records[i].ID, attempts)
 		}
 	}
-	if dead := f.deadLetters(); len(dead) > 0 {
-		f.t.Errorf("got %d dead letters, want none", len(dead))
+	for id, fields := range f.deadLetters() {
+		f.t.Errorf("got dead letter %s, want none: %v", id, fields)
 	}
 }
 

@@ -281,6 +281,9 @@ func (o *outbox) watchStrays(ctx context.Context, scan Scan) {
 func (o *outbox) takeStrays(ctx context.Context, docs []Doc) (taken int) {
 	var entries []*entry
 	for _, d := range docs {
+		if isCanary(d) {
+			continue
+		}
 		if d, j, _ := o.judge(ctx, d, nil); j == feed.Unknown {
 			entries = append(entries, o.newEntry(d, nil))
 		}

@@ -115,3 +115,38 @@ func TestALaneListensBesideABacklogOnceSomethingComes(t *testing.T) {
 		t.Errorf("got %+v, want every record once and in order", got)
 	}
 }
+
+// Strays are polled beside a backlog, too: among them stands the canary of the owner
+// before.
+func TestPolledCanaryIsNoRecord(t *testing.T) {
+	f := setup(t, newCloud(t))
+	canary := map[string]any{
+		contracts.FieldStatus: string(contracts.Pending), contracts.FieldLane: "", contracts.FieldCreatedAt: time.Unix(0, 0), relay.FieldCanary: "left",
+	}
+	if _, err := f.db.Collection("wsOutbox").Doc("!relay-canary.strays").Set(t.Context(), canary); err != nil {
+		t.Fatal(err)
+	}
+	var polled atomic.Bool
+	f.wrapStore = func(store relay.Store) relay.Store {
+		return &storeFunc{Store: store, page: func(ctx context.Context, s relay.Scan) ([]relay.Doc, error) {
+			page, err := store.Page(ctx, s)
+			if s.Outbox == "wsOutbox" && s.Kind == relay.ScanStrays && slices.ContainsFunc(page, relay.Doc.Canary) {
+				polled.Store(true)
+			}
+			return page, err
+		}}
+	}
+	f.script(func(ctx context.Context, _ string, _ *contracts.Record) error {
+		f.eventually("strays are polled", polled.Load)
+		return nil
+	})
+	backlog := f.series("wsOutbox", "AuditEvent", "audited", 1, 500)
+	f.append(backlog, 100)
+	appended := time.Now()
+	f.eventually("pages bring them", func() bool { return time.Since(appended) > 2*feed.Freshness })
+	f.run()
+	f.delivered(backlog)
+	if dead := f.deadLetters(); len(dead) > 0 {
+		t.Errorf("got dead letters %v, want none", dead)
+	}
+}
