@@ -177,6 +177,7 @@ type outboxHealth struct {
 	order     []string
 	pending   int64
 	count     pendingCount
+	stood     time.Time // when a canary came to stand last
 	backoff   inBackoff
 	sweptAt   time.Time
 }

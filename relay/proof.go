@@ -67,7 +67,7 @@ func (r *Relay) proveInTurn(ctx context.Context) {
 
 // pendingCount is what was pending in a share when that was counted last.
 type pendingCount struct {
-	began   time.Time // the count; zero: there was none
+	began   time.Time // the count; zero: there is none that can be relied on
 	nothing bool
 }
 
@@ -88,11 +88,16 @@ func (h *outboxHealth) nothing(asOf time.Time) (nothing, known bool) {
 func (h *outboxHealth) counted(began time.Time, scans []Scan, counts []int64) (nothing bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	nothing = true
-	for i, s := range scans {
-		nothing = nothing && counts[i] == h.canariesLocked(s.Kind)
-	}
 	h.pendsLocked(counts[0])
+	h.count = pendingCount{}
+	if !began.After(h.stood) {
+		return false
+	}
+	canaries := make([]int64, len(scans))
+	for i, s := range scans {
+		canaries[i] = h.canariesLocked(s.Kind)
+	}
+	nothing = slices.Equal(counts, canaries)
 	h.count = pendingCount{began, nothing}
 	return nothing
 }
@@ -172,5 +177,12 @@ func (s *listenerState) owes(now time.Time) {
 	})
 }
 
-// touched tells that the canary stands.
-func (s *listenerState) touched() { s.set(func() { s.canary = true }) }
+// touched tells that the canary stands. A count during which one came to stand says
+// nothing for certain of what else is pending.
+func (s *listenerState) touched(now time.Time) {
+	s.set(func() {
+		if !s.canary {
+			s.canary, s.health.stood, s.health.count = true, now, pendingCount{}
+		}
+	})
+}

@@ -69,3 +69,45 @@ func TestProofIsDue(t *testing.T) {
 		})
 	}
 }
+
+// TestCountOfWhatIsPending: canaries are told from records, unless one came to stand
+// while it was counted: that count says nothing for certain, and is not relied on.
+func TestCountOfWhatIsPending(t *testing.T) {
+	start := time.Unix(1_000, 0)
+	after := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scans := []Scan{{Kind: ScanUnordered}}
+	for name, c := range map[string]struct {
+		past           func(h *outboxHealth, s *listenerState)
+		counted        int64 // from 50 s after the start
+		nothing, known bool
+	}{
+		"nothing but the canary":             {func(_ *outboxHealth, s *listenerState) { s.touched(after(10)) }, 1, true, true},
+		"a record beside the canary":         {func(_ *outboxHealth, s *listenerState) { s.touched(after(10)) }, 2, false, true},
+		"not even the canary":                {func(_ *outboxHealth, s *listenerState) { s.touched(after(10)) }, 0, false, true},
+		"the canary of an owner before":      {func(*outboxHealth, *listenerState) {}, 1, false, true},
+		"a record, and the canary came then": {func(_ *outboxHealth, s *listenerState) { s.touched(after(51)) }, 1, false, false},
+		"touched again":                      {func(_ *outboxHealth, s *listenerState) { s.touched(after(10)); s.touched(after(51)) }, 1, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &outboxHealth{metrics: newMetrics(nil, catalog), name: "accOutbox"}
+			s := &listenerState{health: h, name: listenerStrays, wanted: make(chan struct{}, 1)}
+			h.listeners = map[string]*listenerState{s.name: s}
+			c.past(h, s)
+			if got := h.counted(after(50), scans, []int64{c.counted}); got != c.nothing {
+				t.Errorf("nothing is pending: %v, want %v", got, c.nothing)
+			}
+			if nothing, known := h.nothing(after(40)); nothing != c.nothing || known != c.known {
+				t.Errorf("the count is relied on: %v, %v, want %v, %v", nothing, known, c.nothing, c.known)
+			}
+			s.canary = false
+			s.touched(after(60))
+			if _, known := h.nothing(after(40)); known {
+				t.Error("the count is relied on though a canary came to stand since")
+			}
+		})
+	}
+}

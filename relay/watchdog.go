@@ -48,7 +48,7 @@ func (w *watchdog) run(ctx context.Context) error {
 		if err := w.touch(ctx, nonce); err != nil {
 			return err
 		}
-		w.state.touched()
+		w.state.touched(w.now())
 		if err := w.await(ctx, nonce); err != nil {
 			return err
 		}
