@@ -173,7 +173,12 @@ func (j *judge) payload() {
 	if j.rec.PayloadJSON != "" {
 		j.size = len(j.rec.PayloadJSON)
 		if j.route != nil && j.route.Schema != nil {
-			j.faults = append(j.faults, schemaFaults(j.route.Schema, readPayload(j.rec.PayloadJSON))...)
+			payload, err := readPayload(j.rec.PayloadJSON)
+			if err != nil {
+				j.fault(FieldPayload, "cannot be read: "+err.Error())
+				return
+			}
+			j.faults = append(j.faults, schemaFaults(j.route.Schema, payload)...)
 		}
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // PayloadWriter writes a payload as its envelope has it, for Record.PayloadJSON: it
@@ -48,85 +50,7 @@ func (w *PayloadWriter) Binary(v []byte) {
 	w.b = append(w.b, '"')
 }
 
-// payloadReader reads what a PayloadWriter wrote, and nothing else: it looks for no
-// mistakes.
-type payloadReader struct {
-	s string
-	i int
-}
-
-// readPayload returns a payload as a JSON Schema judges it.
-func readPayload(written string) any {
-	r := payloadReader{s: written}
-	return r.value()
-}
-
-func (r *payloadReader) value() any {
-	switch r.s[r.i] {
-	case '{':
-		m := make(map[string]any)
-		for r.i++; r.s[r.i] != '}'; {
-			r.skip(',')
-			key := r.text()
-			r.i++ // the colon
-			m[key] = r.value()
-		}
-		r.i++
-		return m
-	case '[':
-		list := []any{}
-		for r.i++; r.s[r.i] != ']'; {
-			r.skip(',')
-			list = append(list, r.value())
-		}
-		r.i++
-		return list
-	case '"':
-		return r.text()
-	case 'n':
-		r.i += len("null")
-		return nil
-	case 't':
-		r.i += len("true")
-		return true
-	case 'f':
-		r.i += len("false")
-		return false
-	}
-	return r.number()
-}
-
-func (r *payloadReader) skip(c byte) {
-	if r.s[r.i] == c {
-		r.i++
-	}
-}
-
-func (r *payloadReader) text() string {
-	start, escaped := r.i, false
-	for r.i++; r.s[r.i] != '"'; r.i++ {
-		if r.s[r.i] == '\\' {
-			escaped = true
-			r.i++
-		}
-	}
-	r.i++
-	if !escaped {
-		return r.s[start+1 : r.i-1]
-	}
-	s, _ := strconv.Unquote(r.s[start:r.i]) // every escape that is written is one of Go's too
-	return s
-}
-
-// number returns an integer or, where it is none of 64 bits, a float.
-func (r *payloadReader) number() any {
-	start := r.i
-	for r.i < len(r.s) && strings.IndexByte(",}]", r.s[r.i]) < 0 {
-		r.i++
-	}
-	if n, err := strconv.ParseInt(r.s[start:r.i], 10, 64); err == nil {
-		return n
-	}
-	f, _ := strconv.ParseFloat(r.s[start:r.i], 64)
-	return f
+// readPayload returns what a PayloadWriter wrote as a JSON Schema judges it.
+func readPayload(written string) (any, error) {
+	return jsonschema.UnmarshalJSON(strings.NewReader(written))
 }

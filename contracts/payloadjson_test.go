@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is written as a payload is read as what it was, for a schema as well.
-func TestPayloadIsReadAsItWasWritten(t *testing.T) {
+// A schema says the same of a payload and of what is written of it.
+func TestASchemaJudgesWhatIsWritten(t *testing.T) {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(`{
 		"properties": {"x": {"type": "integer", "minimum": 3}, "": {"type": ["string", "object"], "maxLength": 3, "maxProperties": 1}, "pending": {"enum": [1, 1e21, "time", null]}},
 		"additionalProperties": {"type": ["array", "number", "boolean", "null"], "uniqueItems": true, "multipleOf": 0.5}
@@ -35,9 +35,9 @@ func TestPayloadIsReadAsItWasWritten(t *testing.T) {
 			return
 		}
 		written := string(appendMap(nil, payload))
-		read := readPayload(written)
-		if again := string(appendValue(nil, read)); strings.ReplaceAll(again, "-0", "0") != strings.ReplaceAll(written, "-0", "0") {
-			t.Fatalf("got  %s\nwant %s", again, written)
+		read, err := readPayload(written)
+		if err != nil {
+			t.Fatalf("%v, of %s", err, written)
 		}
 		if got, want := schemaFaults(schema, read), schemaFaults(schema, jsonForm(payload)); got.Error() != want.Error() {
 			t.Fatalf("faults %v, want %v, of %s", got, want, written)
