@@ -28,7 +28,7 @@ type ReadBack struct {
 }
 
 // BeginBack begins a page of what was left behind a gate of the feed; false when
-// there is none for now. BackEnded ends it.
+// nothing may be brought back yet. BackEnded ends it.
 func (f *Feed) BeginBack() (ReadBack, bool) {
 	g := f.nextDrain()
 	if g == nil {
@@ -47,8 +47,8 @@ func (f *Feed) BeginBack() (ReadBack, bool) {
 // Drains reports whether there is something to read back.
 func (f *Feed) Drains() bool { return f.nextDrain() != nil }
 
-// nextDrain returns a gate whose next page may be brought back; nil when there is
-// none for now.
+// nextDrain returns a gate whose next page may be brought back; nil when no
+// gate's may yet.
 func (f *Feed) nextDrain() *Gate {
 	var next *Gate
 	for _, g := range f.gates {
