@@ -46,6 +46,7 @@ func NewClients(ctx context.Context, project string, opts ...option.ClientOption
 	own := []option.ClientOption{
 		option.WithGRPCDialOption(grpc.WithConnectParams(ConnectParams)),
 		option.WithGRPCDialOption(grpc.WithKeepaliveParams(alive)),
+		option.WithGRPCDialOption(OwnBuffers),
 	}
 	config := &gpubsub.ClientConfig{TopicAdminCallOptions: &vkit.TopicAdminCallOptions{Publish: publishCallOptions()}}
 	c := &Clients{lanes: map[contracts.Lane]*gpubsub.Client{}}

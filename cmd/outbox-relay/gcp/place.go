@@ -41,6 +41,7 @@ func (p Place) DialFirestore(ctx context.Context) (*dlqfirestore.Client, error) 
 	opts := []option.ClientOption{
 		option.WithGRPCDialOption(grpc.WithKeepaliveParams(keepFirestore)),
 		option.WithGRPCDialOption(grpc.WithConnectParams(ierpubsub.ConnectParams)),
+		option.WithGRPCDialOption(ierpubsub.OwnBuffers),
 	}
 	if p.Firestore != "" {
 		opts = append(opts, local.FirestoreOptions(p.Firestore)...)

@@ -1,0 +1,36 @@
+package pubsub
+
+import (
+	"testing"
+
+	gpb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/protobuf/proto"
+)
+
+// A request is encoded as gRPC encodes it, into memory of its own size.
+func TestOwnBuffersTakeNoMoreThanARequest(t *testing.T) {
+	req := &gpb.PublishRequest{Topic: "topic", Messages: []*gpb.PubsubMessage{{Data: make([]byte, 40_000)}}}
+	own, err := ownBuffers{}.Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := encoding.GetCodecV2("proto").Marshal(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Free()
+	var read gpb.PublishRequest
+	if err := (ownBuffers{}).Unmarshal(own, &read); err != nil || !proto.Equal(&read, req) {
+		t.Errorf("read %v, %v", &read, err)
+	}
+	if string(own.Materialize()) != string(theirs.Materialize()) {
+		t.Error("it is encoded otherwise than by gRPC")
+	}
+	if got, want := cap(own[0].ReadOnlyData()), 41_000; got > want {
+		t.Errorf("takes %d bytes, want %d at most", got, want)
+	}
+	if _, err := (ownBuffers{}).Marshal("no message"); err == nil {
+		t.Error("what is no message is encoded")
+	}
+}
