@@ -97,6 +97,14 @@ func (in *intake) pageLimit(most int) int {
 	return ask(in, func(f *feed.Feed) int { return f.PageLimit(most) })
 }
 
+// pageBounds returns how many documents, most at most, and how many bytes a page may
+// hold that ends where it has so many.
+func (in *intake) pageBounds(most int) (limit int, bytes int64) {
+	in.ledger.mu.Lock()
+	defer in.ledger.mu.Unlock()
+	return in.feed.PageBounds(most)
+}
+
 func (in *intake) windowLimit(most int) int {
 	return ask(in, func(f *feed.Feed) int { return f.WindowLimit(most) })
 }

@@ -93,6 +93,50 @@ func largeRecords(t *testing.T, c *cloud) {
 	}
 }
 
+// A page that ends by its bytes, as that of large records, is not the backlog's last.
+func TestPageThatEndsByItsBytesIsFollowed(t *testing.T) {
+	f := setup(t, newCloud(t))
+	large := f.largeRecords(40)
+	for i, r := range large {
+		f.appendAt(r, time.Now().Add(time.Duration(i-1000)*time.Second))
+	}
+	var paged, ended, listened atomic.Int64 // documents, pages, documents when the listener opened
+	ofLane := func(scan relay.Scan) bool {
+		return scan.Outbox == "wsOutbox" && scan.Lane == contracts.StandardLane
+	}
+	f.wrapStore = func(s relay.Store) relay.Store {
+		return &storeFunc{
+			Store: s,
+			page: func(ctx context.Context, scan relay.Scan) ([]relay.Doc, error) {
+				page, err := s.Page(ctx, scan)
+				if ofLane(scan) && scan.Bytes > 0 {
+					paged.Add(int64(len(page)))
+					if len(page) > 0 && page[len(page)-1].More {
+						ended.Add(1)
+					}
+				}
+				return page, err
+			},
+			watch: func(ctx context.Context, scan relay.Scan) (relay.Stream, error) {
+				if ofLane(scan) {
+					listened.CompareAndSwap(0, max(1, paged.Load()))
+				}
+				return s.Watch(ctx, scan)
+			},
+		}
+	}
+	f.run()
+	if got := f.delivered(large); got != (judgement{}) {
+		t.Errorf("got %+v, want every record once and in order", got)
+	}
+	if ended.Load() == 0 {
+		t.Error("no page ended by its bytes")
+	}
+	if got := listened.Load(); got != 0 && got < int64(len(large)) {
+		t.Errorf("the lane listened after %d documents, want %d", got, len(large))
+	}
+}
+
 // Large records that fail, and would fill their lane's memory, do not hold back
 // those of other aggregates behind them.
 func TestFailingLargeRecordsHoldBackThemselvesAlone(t *testing.T) {

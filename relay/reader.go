@@ -149,13 +149,14 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 // into backoff before it was read is in memory then.
 func (r *reader) page(ctx context.Context, after Position) (page []Doc, full bool, err error) {
 	scan := r.scan
-	scan.After, scan.Limit = after, r.intake.pageLimit(r.outbox.tuning.PageSize)
+	scan.After = after
+	scan.Limit, scan.Bytes = r.intake.pageBounds(r.outbox.tuning.PageSize)
 	r.outbox.metrics.pages.WithLabelValues(r.outbox.spec.Name, string(r.intake.lane)).Inc()
 	if page, err = r.outbox.store.Page(ctx, scan); err != nil {
 		return nil, false, err
 	}
 	r.outbox.lookAgain(ctx)
-	return page, len(page) >= scan.Limit, nil
+	return page, len(page) >= scan.Limit || len(page) > 0 && page[len(page)-1].More, nil
 }
 
 // cutLastGroup splits docs before the records that share the last createdAt:

@@ -66,6 +66,8 @@ type Doc struct {
 	Record func() *contracts.Record
 	// Size is how many bytes the document has, as it came; 0: that is not known.
 	Size int
+	// More says that the page ends here for its Scan's Bytes: there may be more behind.
+	More bool
 	// Nonce is the value of a canary's nonce field; empty for records.
 	Nonce string
 }
@@ -87,6 +89,9 @@ type Scan struct {
 	// ScanEverything know no shard.
 	Shard, Shards int
 	Limit         int // documents at most
+	// Bytes ends a page with the document that reaches it; 0: it has no such end. A
+	// listener knows none, and a store need not.
+	Bytes int64
 }
 
 // ScanKind names the relay's queries. Each needs the index that

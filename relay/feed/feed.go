@@ -59,9 +59,22 @@ func (f *Feed) Room() bool {
 // Short reports whether most of the feed's room is taken.
 func (f *Feed) Short() bool { return 4*f.running >= 3*f.capacity || !f.memory.Room() }
 
-// PageLimit returns how many documents a page may hold, most at most: a quarter of
-// the lane's memory, as it is there for a moment.
-func (f *Feed) PageLimit(most int) int { return f.portion.page(most, f.memory.Limit()/4) }
+// PageLimit returns how many documents a page may hold, most at most, before any of
+// them is known: as many as take up pageBytes.
+func (f *Feed) PageLimit(most int) int { return f.portion.page(most, f.pageBytes()) }
+
+// PageBounds is PageLimit for a page that ends after so many bytes whatever its limit:
+// that need not be small before the first size is known.
+func (f *Feed) PageBounds(most int) (limit int, bytes int64) {
+	if f.portion.typical == 0 {
+		return most, f.pageBytes()
+	}
+	return f.PageLimit(most), f.pageBytes()
+}
+
+// pageBytes is an eighth of the lane's memory: a page is there for a moment, and those
+// of a lane's outboxes are at once.
+func (f *Feed) pageBytes() int64 { return f.memory.Limit() / 8 }
 
 // WindowLimit returns how many documents the window of a listener may hold, most at
 // most: as much as the lane's memory. It is there for as long as its listener, and

@@ -51,6 +51,10 @@ func (s *Store) page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 	}
 	p := page{from: s.writing, outbox: sc.Outbox, parent: []byte(req.GetParent() + "/" + sc.Outbox + "/"), docs: make([]relay.Doc, 0, min(sc.Limit, 64))}
 	for {
+		if n := len(p.docs); n > 0 && sc.Bytes > 0 && p.bytes >= sc.Bytes {
+			p.docs[n-1].More = true
+			return p.docs, p.failed
+		}
 		err := answers.RecvMsg(&p)
 		if errors.Is(err, io.EOF) {
 			return p.docs, p.failed
@@ -67,6 +71,7 @@ type page struct {
 	outbox string
 	parent []byte // what the names of its documents begin with
 	docs   []relay.Doc
+	bytes  int64 // of them, as they came
 	failed error // of a document that even the SDK does not take
 }
 
@@ -113,6 +118,7 @@ func (p *page) take(encoded []byte) error {
 	if !m.bad && documents == 0 { // a word on the progress
 		return nil
 	}
+	p.bytes += int64(len(found))
 	if !m.bad && sound && documents == 1 && readTimes == 1 {
 		if h, ok := headOf(p.parent, found); ok {
 			p.add(h, bytes.Clone(found), readAt)

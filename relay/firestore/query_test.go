@@ -233,3 +233,39 @@ func testCountsOfOneMoment(t *testing.T, client *dlqfirestore.Client) {
 		t.Fatal(err)
 	}
 }
+
+// A page of large documents ends where it has so many bytes, and says so.
+func TestPageEndsByItsBytes(t *testing.T)         { testPageBytes(t, embedded(t)) }
+func TestPageEndsByItsBytesOnGoogle(t *testing.T) { testPageBytes(t, google(t)) }
+
+func testPageBytes(t *testing.T, client *dlqfirestore.Client) {
+	const documents, size = 10, 10_000
+	for i := range documents {
+		fields := map[string]any{
+			contracts.FieldStatus: string(contracts.Pending), contracts.FieldLane: string(contracts.StandardLane),
+			contracts.FieldCreatedAt: time.Unix(int64(i), 0), contracts.FieldShard: 0, contracts.FieldPayload: map[string]any{"text": strings.Repeat("x", size)},
+		}
+		if _, err := client.Collection("box").Doc(fmt.Sprint("large-", i)).Create(t.Context(), fields); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := relayfirestore.New(client, client)
+	scan := relay.Scan{Outbox: "box", Shards: shards, Kind: relay.ScanLane, Lane: contracts.StandardLane, Limit: 100, Bytes: 3 * size}
+	var pages []int
+	read := 0
+	for {
+		page, err := store.Page(t.Context(), scan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages, read = append(pages, len(page)), read+len(page)
+		if len(page) == 0 || !page[len(page)-1].More {
+			break
+		}
+		last := page[len(page)-1]
+		scan.After = relay.Position{At: last.CreatedAt, ID: last.ID}
+	}
+	if want := []int{3, 3, 3, 1}; !slices.Equal(pages, want) || read != documents {
+		t.Errorf("pages of %v, %d documents; want %v", pages, read, want)
+	}
+}
