@@ -95,7 +95,7 @@ func New(w *Workload) (*Estimate, error) {
 		if err != nil {
 			return nil, err
 		}
-		if of := m.rates[o.Name]; of*(writesOfRecord+w.Failing) > sequentialWrites {
+		if of := m.rates[o.Name]; of*(writesOfRecord+w.Failing) > SequentialWrites {
 			e.Shards[n].Hot = hotFields(file, o.Name)
 		}
 		fleet.Pending[o.Name] = 1 - math.Exp(-underWay.Seconds()*m.rates[o.Name]/float64(max(o.Shards, 1)))
@@ -241,7 +241,7 @@ func (e *Estimate) warn(c *contracts.Catalog, m mix) {
 		case s.Beyond:
 			add("%s: %s alone writes %.0f times a second, more than %d shards bear; spread its events over several outboxes", s.Outbox, s.Lane, s.Writes, maxShards)
 		case s.Needed > s.Declared:
-			add("%s: declare shards: %d, as %s writes %.0f times a second into one index and %d are published as its limit", s.Outbox, s.Needed, s.Lane, s.Writes, sequentialWrites)
+			add("%s: declare shards: %d, as %s writes %.0f times a second into one index and %d are published as its limit", s.Outbox, s.Needed, s.Lane, s.Writes, SequentialWrites)
 		}
 		if len(s.Hot) > 0 {
 			add("%s: exempt %v from single-field indexes, each is one sequential index for the whole collection", s.Outbox, s.Hot)

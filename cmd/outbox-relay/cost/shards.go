@@ -8,12 +8,19 @@ import (
 )
 
 const (
-	// sequentialWrites is Firestore's published limit, a second, on writes to a
-	// collection whose documents hold sequential values in an indexed field.
-	sequentialWrites = 500
+	// SequentialWrites is Firestore's published limit, a second, on writes to a
+	// collection whose documents hold sequential values in an indexed field. A
+	// backlog of one lane and shard is worked off as fast: each record is marked.
+	SequentialWrites = 500
 	// writesOfRecord are those that touch a record's entry in its lane's index: the
 	// append, and the mark or delete that takes it out again.
 	writesOfRecord = 2
+	// RecordsOfSequence is how many records a second one lane of one shard takes
+	// in and has marked.
+	RecordsOfSequence = SequentialWrites / writesOfRecord
+	// InOneInstance is the part of SequentialWrites at least that four shards of an
+	// outbox work off in one instance: simulated. With an instance each it is all.
+	InOneInstance = 0.8
 	// maxShards is what a catalog takes for one outbox.
 	maxShards = 64
 )
@@ -48,7 +55,7 @@ func shardsOf(o *contracts.Outbox, flows []Flow, failing float64) Shards {
 			s.Lane, s.Writes = f.Lane, writes
 		}
 	}
-	s.Needed = max(1, int(math.Ceil(s.Writes/sequentialWrites)))
+	s.Needed = max(1, int(math.Ceil(s.Writes/SequentialWrites)))
 	if s.Needed > maxShards {
 		s.Needed, s.Beyond = maxShards, true
 	}

@@ -43,11 +43,13 @@ type world struct {
 	random  *rand.Rand
 	targets map[string]ier.Target
 	tuning  relay.Tuning // of the relays that are started
+	hold    *sequences   // what commits wait for; nil: for nothing
 
 	clients []*dlqfirestore.Client
 	serving sync.WaitGroup
 	relays  sync.WaitGroup
 	cancel  []context.CancelFunc
+	drawing sync.Mutex // of a record
 	version int64
 }
 
@@ -79,7 +81,14 @@ func newWorld(t *testing.T, catalog *contracts.Catalog) *world {
 func (w *world) client() *dlqfirestore.Client {
 	w.t.Helper()
 	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return w.lis.DialContext(ctx) })
-	client, err := dlqfirestore.Open(w.t.Context(), "my-project", firestore.DefaultDatabaseID, append(local.FirestoreOptions("embedded"), option.WithGRPCDialOption(dial))...)
+	hold := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if err := w.hold.wait(ctx, req); err != nil {
+			return err
+		}
+		return invoke(ctx, method, req, reply, conn, opts...)
+	})
+	client, err := dlqfirestore.Open(w.t.Context(), "my-project", firestore.DefaultDatabaseID,
+		append(local.FirestoreOptions("embedded"), option.WithGRPCDialOption(dial), option.WithGRPCDialOption(hold))...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -180,6 +189,8 @@ func (alerts) Publish(context.Context, []byte, map[string]string) error { return
 // record is a sound record of an aggregate of its own, of a type that the route
 // function takes; nil: of any.
 func (w *world) record(outbox *contracts.Outbox, takes func(*contracts.EventRoute) bool) *contracts.Record {
+	w.drawing.Lock()
+	defer w.drawing.Unlock()
 	for {
 		w.version++
 		rec := w.catalog.Sample(w.random, outbox, fmt.Sprintf("aggregate-%d", w.version), 1, time.Now())
@@ -192,15 +203,24 @@ func (w *world) record(outbox *contracts.Outbox, takes func(*contracts.EventRout
 // append appends records in one commit.
 func (w *world) append(records ...*contracts.Record) {
 	w.t.Helper()
+	if err := w.commit(records); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) commit(records []*contracts.Record) error {
 	batch := w.db.Batch() //nolint:staticcheck // one commit, as producers make it
 	for _, rec := range records {
 		fields := rec.ProducerFields()
 		fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
-		batch.Create(w.db.Collection(rec.Outbox).Doc(rec.ID), fields)
+		doc := w.db.Collection(rec.Outbox).Doc(rec.ID)
+		batch.Create(doc, fields)
+		if w.hold != nil {
+			w.hold.know(doc.Path, rec)
+		}
 	}
-	if _, err := batch.Commit(w.t.Context()); err != nil {
-		w.t.Fatal(err)
-	}
+	_, err := batch.Commit(w.t.Context())
+	return err
 }
 
 // bill is what was billed while f ran, by kind of collection.
