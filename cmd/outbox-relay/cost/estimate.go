@@ -38,6 +38,7 @@ type Estimate struct {
 	Claims     float64  `json:"roleChangesShare"`
 	Message    float64  `json:"messageBytes"`
 	Document   float64  `json:"documentBytes"` // with its index entries
+	Traffic    Traffic  `json:"trafficBytesPerRecord"`
 	Region     string   `json:"region"`
 	Prices     *Prices  `json:"prices"`
 	Lines      []Line   `json:"lines"`
@@ -46,6 +47,8 @@ type Estimate struct {
 	Idle       float64  `json:"costOfIdlePerMonth"` // of that: Firestore without any record, and instances
 	Compute    Compute  `json:"compute"`
 	Shards     []Shards `json:"shards"`
+	Lanes      []Lane   `json:"lanes"`
+	Listeners  int      `json:"listeners"` // of all instances together
 	Flows      []Flow   `json:"flows"`
 	Warnings   []string `json:"warnings"`
 }
@@ -85,16 +88,19 @@ func New(w *Workload) (*Estimate, error) {
 	catalog := withShards(declared, e.Shards)
 	file := requirements.IndexesOf(catalog)
 	e.Compute = computeOf(catalog, w.Rate, m.topics+m.claims, w.Payload, w.Instances, w.CPU, w.Memory)
+	e.Lanes = lanesOf(catalog, m.flows, e.Compute.Instances)
 
 	fleet := Fleet{
 		Catalog: catalog, Instances: e.Compute.Instances, Schedule: w.Schedule, Kept: make(map[string]float64), Pending: make(map[string]float64),
 	}
-	stored, rate := 0.0, w.Rate
+	stored, rate, all := 0.0, w.Rate, make(map[string]Sizes)
 	for n, o := range catalog.Outboxes {
 		sizes, err := SizesOf(catalog, o, file, w.Payload)
 		if err != nil {
 			return nil, err
 		}
+		all[o.Name] = sizes
+		e.Listeners += listenersOf(o)
 		if of := m.rates[o.Name]; of*(writesOfRecord+w.Failing) > SequentialWrites {
 			e.Shards[n].Hot = hotFields(file, o.Name)
 		}
@@ -106,6 +112,7 @@ func New(w *Workload) (*Estimate, error) {
 		e.Message += sizes.Message * m.rates[o.Name] / rate
 		e.Document += (sizes.Document + sizes.Index) * m.rates[o.Name] / rate
 	}
+	e.Traffic = trafficOf(all, m.rates, rate, m.topics, m.topics+m.claims)
 	fleet.Frozen = rate * w.Dead * m.tiers[contracts.SecurityBlock] * frozenFor * 3600
 
 	if w.Dead > 0 {
@@ -247,6 +254,18 @@ func (e *Estimate) warn(c *contracts.Catalog, m mix) {
 			add("%s: exempt %v from single-field indexes, each is one sequential index for the whole collection", s.Outbox, s.Hot)
 		}
 	}
+	for _, l := range e.Lanes {
+		if l.WorkersNeeded > l.Workers {
+			add("%s has %d workers, which publish %.0f records/s in each instance if each takes %v: declare workers: %d",
+				l.Lane, l.Workers, carries(l.Workers), PublishTime, l.WorkersNeeded)
+		}
+		if l.InFlightNeeded > l.InFlight {
+			add("%s has inFlight: %d, declare %d", l.Lane, l.InFlight, l.InFlightNeeded)
+		}
+	}
+	if others := max(1, e.Compute.Instances-1); e.Listeners > others*streamsOfConnection {
+		add("%d listeners are more than %d instances open while another is gone: the connection of each takes %d", e.Listeners, others, streamsOfConnection)
+	}
 	if n := len(c.Shares()); e.Compute.Instances > n {
 		add("%d instances share %d outboxes and shards: what is beyond that stands by", e.Compute.Instances, n)
 	}
@@ -275,6 +294,10 @@ const (
 	callsOfRoleChange = 2
 	largePayload      = 900 << 10 // the relay trims the copy beyond it
 	rampFrom          = 250       // an append and a mark each
+	// streamsOfConnection is how many calls Google's endpoints take at once on one
+	// connection, as maintainers of Firestore's clients say; those beyond it wait
+	// until another one ends.
+	streamsOfConnection = 100
 )
 
 // KeyRate is how many messages a second one aggregate may have: Pub/Sub's

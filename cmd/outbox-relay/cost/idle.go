@@ -32,11 +32,8 @@ func (f Fleet) Canaries() Operations {
 	touch := Operations{Reads: 1, Writes: 1}
 	out := touch.every(f.Schedule.Canary).Times(f.owners())
 	for _, o := range f.Catalog.Outboxes {
-		shards := float64(max(o.Shards, 1))
-		listeners := shards * float64(len(o.Lanes())+1) // one for records without a lane
-		counts := shards
+		listeners, counts := float64(listenersOf(o)), float64(max(o.Shards, 1))
 		if o.Shards > 1 {
-			listeners += 2 // on both sides of the shards
 			counts += 2
 		}
 		pending := f.Pending[o.Name]
@@ -44,6 +41,15 @@ func (f Fleet) Canaries() Operations {
 		out = out.Plus(touch.Plus(reads(1)).every(f.Schedule.Recycle).Times(listeners))
 	}
 	return out
+}
+
+// listenersOf are the streams that an outbox is watched by.
+func listenersOf(o *contracts.Outbox) int {
+	n := max(o.Shards, 1) * (len(o.Lanes()) + 1) // one for records without a lane
+	if o.Shards > 1 {
+		n += 2 // on both sides of the shards
+	}
+	return n
 }
 
 // Documents that one read of a count covers, and documents of an outbox for

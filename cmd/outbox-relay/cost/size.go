@@ -14,6 +14,8 @@ type Sizes struct {
 	Document float64 // as Firestore bills it once it is delivered, its index entries apart
 	Index    float64 // of its index entries
 	Message  float64 // for one target, as Pub/Sub bills it
+	Pending  float64 // of the document as its producer wrote it
+	Mark     float64 // of what is written when it is delivered, and the document's name
 }
 
 // Firestore's published formula: what is added to a document's name, to a document,
@@ -49,12 +51,29 @@ func SizesOf(c *contracts.Catalog, o *contracts.Outbox, file indexes.File, paylo
 		}
 		targets := o.Route(rec.EventType).Targets
 		fields := delivered(rec, o, targets)
-		sum.Document += documentSize(o.Name, rec.ID, fields) + stringSize(contracts.FieldPayload) + payload
+		pending := rec.ProducerFields()
+		delete(pending, contracts.FieldPayload)
+		bytes := stringSize(contracts.FieldPayload) + payload
+		sum.Pending += documentSize(o.Name, rec.ID, pending) + bytes
+		sum.Mark += markSize(o, rec.ID, fields)
+		sum.Document += documentSize(o.Name, rec.ID, fields) + bytes
 		sum.Index += indexSize(o.Name, rec.ID, fields, file)
 		message := contracts.NewMessage(rec, bare, rec.Lane, targets[0], "")
 		sum.Message += messageSize(message) + payload
 	}
-	return Sizes{sum.Document / samples, sum.Index / samples, sum.Message / samples}, nil
+	return Sizes{sum.Document / samples, sum.Index / samples, sum.Message / samples, sum.Pending / samples, sum.Mark / samples}, nil
+}
+
+// markSize is of the fields that say of a record that it is delivered.
+func markSize(o *contracts.Outbox, id string, fields map[string]any) float64 {
+	n := nameSize(o.Name, id)
+	if o.OnDelivered == contracts.DeleteDelivered {
+		return n
+	}
+	for _, field := range []string{contracts.FieldStatus, contracts.FieldDeliveredAt, contracts.FieldExpireAt, contracts.FieldDeliveredTargets} {
+		n += stringSize(field) + valueSize(fields[field])
+	}
+	return n
 }
 
 // delivered are the fields of a record's document once it is delivered, its

@@ -18,18 +18,24 @@ const (
 // sizingRates are those of the tables.
 var sizingRates = []float64{10, 100, 1000, 10_000}
 
-// WriteTables puts the tables into the page.
+// WriteTables puts the page's numbers where they belong.
 func WriteTables(page string) (string, error) {
-	before, rest, ok := strings.Cut(page, tablesBegin)
-	_, after, ended := strings.Cut(rest, tablesEnd)
-	if !ok || !ended {
-		return "", fmt.Errorf("write tables: the page lacks the marks %q and %q", tablesBegin, tablesEnd)
+	for _, part := range []struct {
+		begin, end string
+		tables     func() (string, error)
+	}{{scaleBegin, scaleEnd, scaleTables}, {tablesBegin, tablesEnd, sizingTables}} {
+		before, rest, ok := strings.Cut(page, part.begin)
+		_, after, ended := strings.Cut(rest, part.end)
+		if !ok || !ended {
+			return "", fmt.Errorf("write tables: the page lacks the marks %q and %q", part.begin, part.end)
+		}
+		tables, err := part.tables()
+		if err != nil {
+			return "", fmt.Errorf("write tables: %w", err)
+		}
+		page = before + part.begin + "\n" + tables + part.end + after
 	}
-	tables, err := sizingTables()
-	if err != nil {
-		return "", fmt.Errorf("write tables: %w", err)
-	}
-	return before + tablesBegin + "\n" + tables + tablesEnd + after, nil
+	return page, nil
 }
 
 // Default is the workload of the command's defaults at a rate.

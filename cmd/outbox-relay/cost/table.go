@@ -37,6 +37,15 @@ func (e *Estimate) Print(w io.Writer) error {
 		rows = append(rows, []string{s.Outbox, string(s.Lane), number(s.Writes), strconv.Itoa(s.Declared), strconv.Itoa(s.Needed)})
 	}
 	align(&out, rows, "llrrr")
+	out.WriteByte('\n')
+
+	rows = [][]string{{"lane", "records/s", "workers declared", "needed", "inFlight declared", "needed"}}
+	for _, l := range e.Lanes {
+		rows = append(rows, []string{
+			string(l.Lane), number(l.Rate), strconv.Itoa(l.Workers), strconv.Itoa(l.WorkersNeeded), strconv.Itoa(l.InFlight), strconv.Itoa(l.InFlightNeeded),
+		})
+	}
+	align(&out, rows, "lrrrrr")
 	for _, warning := range e.Warnings {
 		fmt.Fprintf(&out, "\nnote: %s", warning)
 	}

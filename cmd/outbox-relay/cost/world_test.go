@@ -45,12 +45,13 @@ type world struct {
 	tuning  relay.Tuning // of the relays that are started
 	hold    *sequences   // what commits wait for; nil: for nothing
 
-	clients []*dlqfirestore.Client
-	serving sync.WaitGroup
-	relays  sync.WaitGroup
-	cancel  []context.CancelFunc
-	drawing sync.Mutex // of a record
-	version int64
+	clients   []*dlqfirestore.Client
+	serving   sync.WaitGroup
+	relays    sync.WaitGroup
+	producers sync.WaitGroup
+	cancel    []context.CancelFunc
+	drawing   sync.Mutex // of a record
+	version   int64
 }
 
 // newWorld opens a Firestore without any relay.
