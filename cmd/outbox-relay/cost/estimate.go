@@ -263,8 +263,9 @@ func (e *Estimate) warn(c *contracts.Catalog, m mix) {
 			add("%s has inFlight: %d, declare %d", l.Lane, l.InFlight, l.InFlightNeeded)
 		}
 	}
-	if others := max(1, e.Compute.Instances-1); e.Listeners > others*streamsOfConnection {
-		add("%d listeners are more than %d instances open while another is gone: the connection of each takes %d", e.Listeners, others, streamsOfConnection)
+	if others := max(1, e.Compute.Instances-1); e.Listeners > others*StreamsOfConnection {
+		add("%d listeners are more than %d instances open while another is gone: the connection of each takes %d, and the other lanes are polled, up to %v late",
+			e.Listeners, others, StreamsOfConnection, PolledWithin)
 	}
 	if n := len(c.Shares()); e.Compute.Instances > n {
 		add("%d instances share %d outboxes and shards: what is beyond that stands by", e.Compute.Instances, n)
@@ -294,10 +295,13 @@ const (
 	callsOfRoleChange = 2
 	largePayload      = 900 << 10 // the relay trims the copy beyond it
 	rampFrom          = 250       // an append and a mark each
-	// streamsOfConnection is how many calls Google's endpoints take at once on one
+	// StreamsOfConnection is how many calls Google's endpoints take at once on one
 	// connection, as maintainers of Firestore's clients say; those beyond it wait
 	// until another one ends.
-	streamsOfConnection = 100
+	StreamsOfConnection = 100
+	// PolledWithin is how long after its append a record is delivered at most whose
+	// lane has no stream: simulated. Mostly it is a fraction of a second.
+	PolledWithin = 15 * time.Second
 )
 
 // KeyRate is how many messages a second one aggregate may have: Pub/Sub's

@@ -44,6 +44,7 @@ type world struct {
 	targets map[string]ier.Target
 	tuning  relay.Tuning // of the relays that are started
 	hold    *sequences   // what commits wait for; nil: for nothing
+	streams int          // listeners of a client at once; 0: as many as there are
 
 	clients   []*dlqfirestore.Client
 	serving   sync.WaitGroup
@@ -88,8 +89,8 @@ func (w *world) client() *dlqfirestore.Client {
 		}
 		return invoke(ctx, method, req, reply, conn, opts...)
 	})
-	client, err := dlqfirestore.Open(w.t.Context(), "my-project", firestore.DefaultDatabaseID,
-		append(local.FirestoreOptions("embedded"), option.WithGRPCDialOption(dial), option.WithGRPCDialOption(hold))...)
+	client, err := dlqfirestore.Open(w.t.Context(), "my-project", firestore.DefaultDatabaseID, append(local.FirestoreOptions("embedded"),
+		option.WithGRPCDialOption(dial), option.WithGRPCDialOption(hold), option.WithGRPCDialOption(atMost(w.streams)))...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
