@@ -30,6 +30,7 @@ func TestThePageSaysWhatIsComputed(t *testing.T) {
 		fmt.Sprintf("busiest lane by %d,", cost.RecordsOfSequence),
 		fmt.Sprintf("are assumed to take %d ms", cost.PublishTime.Milliseconds()),
 		fmt.Sprintf("a commit takes %d ms besides, a publish %d ms", cost.CommitTime.Milliseconds(), cost.PublishTime.Milliseconds()),
+		fmt.Sprintf("add %d bytes to what is read of a record and %d to its mark", addedToRead, addedToMark),
 		fmt.Sprintf("takes %d streams", cost.StreamsOfConnection),
 		fmt.Sprintf("may be %v s late", cost.PolledWithin.Seconds()),
 		fmt.Sprintf("of 1, 2 and 4 shards, within %v %%", 100*withinOfBound),

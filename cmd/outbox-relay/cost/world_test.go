@@ -46,6 +46,7 @@ type world struct {
 	hold    *sequences   // what commits wait for; nil: for nothing
 	streams int          // listeners of a client at once; 0: as many as there are
 
+	carried   carried // by the connections of all clients
 	clients   []*dlqfirestore.Client
 	serving   sync.WaitGroup
 	relays    sync.WaitGroup
@@ -82,7 +83,10 @@ func newWorld(t *testing.T, catalog *contracts.Catalog) *world {
 
 func (w *world) client() *dlqfirestore.Client {
 	w.t.Helper()
-	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return w.lis.DialContext(ctx) })
+	dial := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		conn, err := w.lis.DialContext(ctx)
+		return meteredConn{conn, &w.carried}, err
+	})
 	hold := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if err := w.hold.wait(ctx, req); err != nil {
 			return err
