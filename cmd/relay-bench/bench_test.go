@@ -23,6 +23,7 @@ var tiny = scale{
 	backlogs: []int{20, 60}, deliver: 30, large: 5,
 	steadyRate: 60, steadyFor: time.Second,
 	floodBacklog: 60, floodRate: 100, criticalRate: 40, floodFor: 1500 * time.Millisecond,
+	starts:  1,
 	billing: 60, idleFor: 500 * time.Millisecond,
 	soakStep: time.Second, soakFor: minSoak,
 }
@@ -80,7 +81,7 @@ func TestEveryFigureIsMeasured(t *testing.T) {
 	all, pair := []side{sideBefore, sideFloor, sidePolled, sideRelay}, []side{sideFloor, sideRelay}
 	for k, want := range map[key][]side{
 		keyDrainRate: all, keyOrderBreaks: all, keyRSSSmall: pair, keyMemoryLarge: {sideBefore, sideRelay},
-		keyFlood99: {sideBefore, sideFloor, sideRelay}, key(keyBilledIdle + " reads"): pair,
+		keyFlood99: {sideBefore, sideFloor, sideRelay}, keyStart: {sideBefore, sideFloor, sideRelay}, key(keyBilledIdle + " reads"): pair,
 	} {
 		if diff := cmp.Diff(want, ran[k]); diff != "" {
 			t.Errorf("sides of %s (-want +got):\n%s", k, diff)

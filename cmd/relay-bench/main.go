@@ -7,6 +7,8 @@
 //	relay-bench -only drain,flood     some of it
 //	relay-bench -only drain -before OLD -rounds 5
 //	                                  and against another build of the relay
+//	relay-bench -only start -before OLD
+//	                                  from a start to the first delivery, of both builds
 //	relay-bench -only memory          the peak of drains of up to a million records
 //	relay-bench -only soak            ten minutes at the highest rate that the machine holds
 //	relay-bench -short                a smoke run of about a minute; its figures mean little

@@ -18,8 +18,12 @@ type measure struct {
 	run          func(context.Context, *bench, side) (readings, error)
 }
 
-// soakName is the measurement that has tables of its own.
-const soakName = "soak"
+const (
+	// soakName is the measurement that has tables of its own.
+	soakName = "soak"
+	// startName is the one whose floor does not listen.
+	startName = "start"
+)
 
 // measures are made in this order.
 func measures() []measure {
@@ -33,6 +37,7 @@ func measures() []measure {
 		{name: "memory", sides: []side{sideBefore, sideRelay}, once: true, apart: true, run: measureMemory},
 		{name: "steady", sides: live, run: measureSteady},
 		{name: "flood", sides: live, run: measureFlood},
+		{name: startName, sides: live, run: measureStart},
 		{name: "billing", sides: pair, once: true, embeddedOnly: true, run: measureBilling},
 		{name: soakName, sides: []side{sideRelay}, once: true, apart: true, run: measureSoak},
 	}

@@ -117,7 +117,9 @@ func (o options) sides(m measure) []side {
 
 // listens reports whether the listening floor is to be measured.
 func (o options) listens() bool {
-	return slices.ContainsFunc(measures(), func(m measure) bool { return o.wants(m) && slices.Contains(m.sides, sideFloor) })
+	return slices.ContainsFunc(measures(), func(m measure) bool {
+		return o.wants(m) && m.name != startName && slices.Contains(m.sides, sideFloor)
+	})
 }
 
 // compares reports whether anything is to be measured that the table shows.

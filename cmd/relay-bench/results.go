@@ -37,6 +37,7 @@ type line struct {
 	figure
 	runs   map[side][]float64 // by round
 	ratios map[side][]float64 // of the relay to the side, by round; where both have a value
+	more   map[side][]float64 // by which the relay's value is more than the side's, likewise
 }
 
 // lines are the figures that any side has a value of.
@@ -44,7 +45,7 @@ func (r *results) lines() []line {
 	var out []line
 	for _, f := range r.figures {
 		values := r.values[f.key]
-		l := line{figure: f, runs: map[side][]float64{}, ratios: map[side][]float64{}}
+		l := line{figure: f, runs: map[side][]float64{}, ratios: map[side][]float64{}, more: map[side][]float64{}}
 		for round := range rounds(values) {
 			relay, hasRelay := values[sideRelay][round]
 			for who, of := range values {
@@ -55,6 +56,7 @@ func (r *results) lines() []line {
 				l.runs[who] = append(l.runs[who], value)
 				if hasRelay && who != sideRelay && value > 0 {
 					l.ratios[who] = append(l.ratios[who], relay/value)
+					l.more[who] = append(l.more[who], relay-value)
 				}
 			}
 		}
@@ -81,7 +83,10 @@ func (l line) verdict() string {
 	said := ""
 	for _, a := range l.aims {
 		values := l.runs[sideRelay]
-		if a.of != alone {
+		switch {
+		case a.more:
+			values = l.more[side(a.of)]
+		case a.of != alone:
 			values = l.ratios[side(a.of)]
 		}
 		switch {

@@ -13,7 +13,7 @@ func TestTable(t *testing.T) {
 		{"rate", "records/s", aims(atLeast(1, ofFloor), atLeast(1, ofPolled))},
 		{"cpu", "CPU", aims(atMost(0.85, ofPolled))},
 		{"writes", "writes", aims(atMost(1.01, alone))},
-		{"start", "start", nil},
+		{"start", "start", aims(soon)},
 		{"absent", "never measured", aims(atMost(1, alone))},
 	})
 	r.add(sideFloor, 0, readings{"rate": 1000, "cpu": 100, "writes": 1, "start": 5})
@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 		"records/s 1500 1200 1375 0.93 1.16 >= 1 of floor, >= 1 of polled over 1000 2000 800 1600 950 1800",
 		"CPU 100 200 140 1.40 0.70 <= 0.85 of polled ok 100 100 200 200 150 130",
 		"writes 1.00 n/a 1.00 1.00 n/a <= 1.01 ok 1.00 1.00",
-		"start 5.00 n/a 12.3 2.46 n/a 5.00 12.3",
+		"start 5.00 n/a 12.3 2.46 n/a <= floor + 300 ok 5.00 12.3",
 	}
 	var got []string
 	for row := range strings.Lines(out.String()) {
@@ -73,6 +73,8 @@ func TestVerdict(t *testing.T) {
 		"what must not happen, once":    {aims(never), []float64{0, 0, 1}, nil, nil, "over"},
 		"what must not happen, and not": {aims(never), []float64{0, 0, 0}, nil, nil, "ok"},
 		"better than both floors":       {aims(atLeast(1, ofFloor), atLeast(1, ofPolled)), []float64{9}, []float64{8}, []float64{7}, "ok"},
+		"as much more as may be":        {aims(soon), []float64{320}, []float64{20}, nil, "ok"},
+		"too much more in most rounds":  {aims(soon), []float64{330, 50, 330}, []float64{20, 20, 20}, nil, "over"},
 		"worse than one of them":        {aims(atLeast(1, ofFloor), atLeast(1, ofPolled)), []float64{9}, []float64{8}, []float64{10}, "over"},
 	} {
 		t.Run(name, func(t *testing.T) {

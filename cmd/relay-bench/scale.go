@@ -30,6 +30,8 @@ type scale struct {
 	criticalRate int // CRITICAL records a second, in front and during
 	floodFor     time.Duration
 
+	starts int // of a side in a row
+
 	billing int           // records of the billed drain
 	idleFor time.Duration // how long an idle relay's bill is watched
 
@@ -45,6 +47,7 @@ var full = scale{
 	backlogs: []int{1_000, 10_000, 100_000, 1_000_000}, deliver: 100_000, large: 200,
 	steadyRate: 200, steadyFor: 20 * time.Second,
 	floodBacklog: 20_000, floodRate: 500, criticalRate: 50, floodFor: 15 * time.Second,
+	starts:  5,
 	billing: 5_000, idleFor: time.Minute,
 	soakStep: 10 * time.Second, soakFor: 10 * time.Minute,
 }
@@ -57,6 +60,7 @@ var smoke = scale{
 	backlogs: []int{1_000, 5_000}, deliver: 2_000, large: 20,
 	steadyRate: 100, steadyFor: 2 * time.Second,
 	floodBacklog: 1_000, floodRate: 200, criticalRate: 50, floodFor: 2 * time.Second,
+	starts:  2,
 	billing: 500, idleFor: 3 * time.Second,
 	soakStep: 2 * time.Second, soakFor: 20 * time.Second,
 }

@@ -74,6 +74,7 @@ func runFloor(ctx context.Context, args []string, stderr io.Writer) error {
 	file := flags.String("catalog", "", "catalog file")
 	window := flags.Int("window", 0, "documents in a listener's window; 0: poll")
 	page := flags.Int("page", 0, "documents of a polled page; 0: listen")
+	once := flags.String("once", "", "outbox whose oldest CRITICAL record is relayed, and nothing else")
 	if err := flags.Parse(args); err != nil {
 		return &usageError{err}
 	}
@@ -81,5 +82,9 @@ func runFloor(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("load catalog: %w", err)
 	}
-	return floor.Run(ctx, floor.Config{Project: os.Getenv("GOOGLE_CLOUD_PROJECT"), Catalog: catalog, Window: *window, Page: *page})
+	project := os.Getenv("GOOGLE_CLOUD_PROJECT")
+	if *once != "" {
+		return floor.Once(ctx, floor.Config{Project: project, Catalog: catalog, Page: 1}, *once, contracts.CriticalLane)
+	}
+	return floor.Run(ctx, floor.Config{Project: project, Catalog: catalog, Window: *window, Page: *page})
 }

@@ -57,8 +57,25 @@ func (c Config) Validate() error {
 // Run relays until ctx ends, which is no error. The first failure ends it, other
 // than a commit that was aborted.
 func Run(ctx context.Context, cfg Config) error {
-	if err := cfg.Validate(); err != nil {
+	err := connected(ctx, cfg, func(fs *firestore.Client, topics topics) error {
+		g, work := errgroup.WithContext(ctx)
+		if cfg.Page > 0 {
+			poll(work, g, fs, topics, cfg)
+		} else {
+			listen(work, g, fs, topics, cfg)
+		}
+		return g.Wait()
+	})
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("run floor: %w", err)
+	}
+	return nil
+}
+
+// connected runs f with the clients.
+func connected(ctx context.Context, cfg Config, f func(*firestore.Client, topics) error) error {
+	if err := cfg.Validate(); err != nil {
+		return err
 	}
 	fs, err := firestore.NewClient(ctx, cfg.Project)
 	if err != nil {
@@ -70,19 +87,9 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("connect to Pub/Sub: %w", err)
 	}
 	defer ps.Close() //nolint:errcheck // nothing is under way any more
-
 	topics := openTopics(ps, cfg.Catalog)
 	defer topics.stop()
-	g, work := errgroup.WithContext(ctx)
-	if cfg.Page > 0 {
-		poll(work, g, fs, topics, cfg)
-	} else {
-		listen(work, g, fs, topics, cfg)
-	}
-	if err := g.Wait(); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("run floor: %w", err)
-	}
-	return nil
+	return f(fs, topics)
 }
 
 // listen starts a listener for each lane, and one that marks for all of them.

@@ -135,6 +135,32 @@ func TestPollingFloorRelaysWhatComesLater(t *testing.T) {
 	}
 }
 
+func TestFloorThatRelaysOnceTakesNoMore(t *testing.T) {
+	_, catalog, client := setup(t)
+	outbox := catalog.Outboxes[0]
+	lane := outbox.Lanes()[0]
+	r := rand.New(rand.NewPCG(1, 2))
+	for version := int64(1); version <= 2; {
+		rec := catalog.Sample(r, outbox, outbox.Name+"-1", version, time.Now())
+		if rec.Lane != lane {
+			continue
+		}
+		version++
+		if _, err := client.Collection(outbox.Name).Doc(rec.ID).Create(t.Context(), rec.ProducerFields()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Once(ctx, Config{Project: project, Catalog: catalog, Page: 1}, outbox.Name, lane) }()
+	awaitDelivered(t, client, outbox.Name, 1, ended)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	awaitDelivered(t, client, outbox.Name, 1, nil)
+}
+
 func TestFloorEndsWithItsFirstFailure(t *testing.T) {
 	for name, cfg := range ways {
 		t.Run(name, func(t *testing.T) { endsWithFailure(t, cfg) })
