@@ -70,9 +70,11 @@ type service struct {
 	console  *console.Server
 	lags     *status.Lags // of the last minute
 	registry *prometheus.Registry
-	heart    *heart.Heart
-	budget   time.Duration // from the wish to stop to the end
-	cleanups []cleanup     // in the order in which they were added
+	// lookAtTopics tells which are missing; nil: they have been made.
+	lookAtTopics func(context.Context)
+	heart        *heart.Heart
+	budget       time.Duration // from the wish to stop to the end
+	cleanups     []cleanup     // in the order in which they were added
 }
 
 // cleanup gives back what one part took, before ctx ends.
@@ -173,14 +175,19 @@ func (s *service) openStores(ctx context.Context, cfg serviceConfig) (stores, er
 	}, nil
 }
 
-// openPubSub connects to Pub/Sub and looks at the topics.
+// openPubSub connects to Pub/Sub, and makes the topics where that is asked for.
 func (s *service) openPubSub(ctx context.Context, cfg serviceConfig) (*ierpubsub.Clients, error) {
 	clients, err := ierpubsub.NewClients(ctx, cfg.place.Project, cfg.place.PubSubOptions()...)
 	if err != nil {
 		return nil, err
 	}
 	s.cleanUp("Pub/Sub clients", func(context.Context) error { return clients.Close() })
-	return clients, s.checkTopics(ctx, clients, cfg)
+	topics := cfg.catalog.Topics()
+	if cfg.ensureTopics {
+		return clients, ensureTopics(ctx, clients, topics)
+	}
+	s.lookAtTopics = func(ctx context.Context) { s.tellMissing(ctx, clients, topics) }
+	return clients, nil
 }
 
 // openRouter makes the catalog's targets.
@@ -218,27 +225,29 @@ func (s *service) openRouter(ctx context.Context, clients *ierpubsub.Clients, tr
 	})
 }
 
-// checkTopics creates missing topics where that is asked for. Else it only
-// tells of them: a missing topic is an outage of its targets, no reason to keep
-// the others waiting.
-func (s *service) checkTopics(ctx context.Context, clients *ierpubsub.Clients, cfg serviceConfig) error {
+// ensureTopics creates those that are missing.
+func ensureTopics(ctx context.Context, clients *ierpubsub.Clients, topics []string) error {
 	ctx, cancel := context.WithTimeout(ctx, ensureTopicsWithin)
 	defer cancel()
-	topics := cfg.catalog.Topics()
-	if cfg.ensureTopics {
-		if err := ierpubsub.EnsureTopics(ctx, clients.Background(), topics); err != nil {
-			return fmt.Errorf("ensure topics: %w", err)
-		}
-		return nil
+	if err := ierpubsub.EnsureTopics(ctx, clients.Background(), topics); err != nil {
+		return fmt.Errorf("ensure topics: %w", err)
 	}
-	missing, err := ierpubsub.MissingTopics(ctx, clients.Background(), topics)
+	return nil
+}
+
+// tellMissing logs which topics are missing, beside the relay: a missing topic is
+// an outage of its targets, no reason to keep the others waiting.
+func (s *service) tellMissing(ctx context.Context, clients *ierpubsub.Clients, topics []string) {
+	look, cancel := context.WithTimeout(ctx, ensureTopicsWithin)
+	defer cancel()
+	missing, err := ierpubsub.MissingTopics(look, clients.Background(), topics)
 	switch {
+	case ctx.Err() != nil: // stopped meanwhile
 	case err != nil:
 		s.log.Warn("the topics could not be looked at", zap.Error(err))
 	case len(missing) > 0:
 		s.log.Warn("topics are missing; records for them wait (--ensure-topics creates them)", zap.Strings("topics", missing))
 	}
-	return nil
 }
 
 // state is what /readyz tells.
@@ -266,6 +275,9 @@ func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener)
 	defer context.AfterFunc(ctx, s.heart.Rest)()
 	g.Go(func() error { return s.heart.Feel(ctx, s.relay) })
 	g.Go(func() error { return web.Serve(srv, lis) })
+	if s.lookAtTopics != nil {
+		g.Go(func() error { s.lookAtTopics(ctx); return nil })
+	}
 	g.Go(func() error {
 		err := s.relay.Run(ctx)
 		deadline := time.Now().Add(s.budget)
