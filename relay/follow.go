@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -39,6 +40,15 @@ func (f *follower) load(ctx context.Context) {
 		f.log.Warn("read "+f.name+", trying again", zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
 		delay.sleep(ctx)
 	}
+}
+
+// loadAll loads them side by side.
+func loadAll(ctx context.Context, all []*follower) {
+	var loading sync.WaitGroup
+	for _, f := range all {
+		loading.Go(func() { f.load(ctx) })
+	}
+	loading.Wait()
 }
 
 // run follows until ctx ends.

@@ -145,9 +145,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	if r.queue != nil {
 		follow = []*follower{r.followFreezes(), r.followLanes()}
 	}
-	for _, f := range follow {
-		f.load(fetch) // before anything is read that may be frozen or paused
-	}
+	loadAll(fetch, follow) // before anything is read that may be frozen or paused
 	var settling sync.WaitGroup
 	for _, lane := range contracts.Lanes() {
 		settling.Go(func() { r.settlers[lane].run(work) })
