@@ -43,9 +43,11 @@ func (s *service) openClaims(ctx context.Context, clients *ierpubsub.Clients, me
 		return nil, err
 	}
 	s.cleanUp("connections to Auth", func(context.Context) error { accounts.Close(); return nil })
-	if err := accounts.Ready(ctx); err != nil {
-		log.Warn("claims cannot be set: records for "+claimsTarget+" wait, all others are delivered", zap.Error(err))
-	}
+	s.looks = append(s.looks, func(ctx context.Context) {
+		if err := accounts.Ready(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("claims cannot be set: records for "+claimsTarget+" wait, all others are delivered", zap.Error(err))
+		}
+	})
 	handler, err := claims.New(claims.Config{
 		Catalog: cfg.catalog, Target: claimsTarget, Store: claimsfirestore.New(docs.Client), Accounts: accounts, Signals: signals,
 		Log: log, Registerer: s.registry,

@@ -70,11 +70,10 @@ type service struct {
 	console  *console.Server
 	lags     *status.Lags // of the last minute
 	registry *prometheus.Registry
-	// lookAtTopics tells which are missing; nil: they have been made.
-	lookAtTopics func(context.Context)
-	heart        *heart.Heart
-	budget       time.Duration // from the wish to stop to the end
-	cleanups     []cleanup     // in the order in which they were added
+	heart    *heart.Heart
+	looks    []func(context.Context) // at what a target may lack, once, beside the relay
+	budget   time.Duration           // from the wish to stop to the end
+	cleanups []cleanup               // in the order in which they were added
 }
 
 // cleanup gives back what one part took, before ctx ends.
@@ -186,7 +185,7 @@ func (s *service) openPubSub(ctx context.Context, cfg serviceConfig) (*ierpubsub
 	if cfg.ensureTopics {
 		return clients, ensureTopics(ctx, clients, topics)
 	}
-	s.lookAtTopics = func(ctx context.Context) { s.tellMissing(ctx, clients, topics) }
+	s.looks = append(s.looks, func(ctx context.Context) { s.tellMissing(ctx, clients, topics) })
 	return clients, nil
 }
 
@@ -275,8 +274,8 @@ func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener)
 	defer context.AfterFunc(ctx, s.heart.Rest)()
 	g.Go(func() error { return s.heart.Feel(ctx, s.relay) })
 	g.Go(func() error { return web.Serve(srv, lis) })
-	if s.lookAtTopics != nil {
-		g.Go(func() error { s.lookAtTopics(ctx); return nil })
+	for _, look := range s.looks {
+		g.Go(func() error { look(ctx); return nil })
 	}
 	g.Go(func() error {
 		err := s.relay.Run(ctx)
