@@ -158,7 +158,7 @@ func TestServeCreatesTopics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close() //nolint:errcheck // nothing is under way any more
+	defer client.Close()
 	if missing, err := ierpubsub.MissingTopics(t.Context(), client, testCatalog(t).Topics()); err != nil || len(missing) > 0 {
 		t.Errorf("--ensure-topics left out %v, %v", missing, err)
 	}

@@ -18,8 +18,9 @@ type Client struct {
 	database  string // projects/PROJECT/databases/DATABASE
 }
 
-// Open opens a client with a connection of its own, which the caller closes. opts
-// say where Firestore is; they bring no connection, and no variable of the
+// Open opens a client with a connection of its own, which the caller closes. It is
+// dialled from now on, and not waited for, so that several connect side by side.
+// opts say where Firestore is; they bring no connection, and no variable of the
 // environment is looked at for an emulator.
 func Open(ctx context.Context, project, database string, opts ...option.ClientOption) (*Client, error) {
 	generated, err := vkit.NewClient(ctx, append([]option.ClientOption{readHere}, opts...)...)
@@ -28,6 +29,7 @@ func Open(ctx context.Context, project, database string, opts ...option.ClientOp
 	}
 	// The connection is one, not one of a pool, as no option asks for a pool.
 	conn := generated.Connection() //nolint:staticcheck // see above
+	conn.Connect()
 	client, err := firestore.NewClientWithDatabase(ctx, project, database, option.WithGRPCConn(conn))
 	if err != nil {
 		_ = generated.Close() // nothing was sent yet
