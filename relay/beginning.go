@@ -12,7 +12,7 @@ import (
 // The owner before may be late: a retry mark of it that is applied between a look
 // at the records in backoff and a page of pending ones moves a record from the one
 // to the other behind our back, and younger ones of its aggregate would be
-// delivered before it. So those in backoff are looked at again after a page was
+// delivered before it. So those in backoff are looked at after a page was
 // read and before anything of it is taken, for as long as such a mark may come;
 // and nothing is delivered before each lane's first page is there, also of what
 // comes as strays.

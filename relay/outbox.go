@@ -74,7 +74,9 @@ func (o *outbox) run(ctx context.Context) error {
 	for range o.intakes {
 		o.backlog.begins() // until its reader has looked
 	}
-	o.loadRetrying(ctx)
+	if o.begun.over.Load() { // else each lane's first page is followed by that
+		o.loadRetrying(ctx)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { o.settleIn(ctx); return nil })
 	for _, in := range o.intakes {

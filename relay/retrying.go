@@ -10,8 +10,8 @@ import (
 	"outboxrelay/relay/feed"
 )
 
-// loadRetrying takes the records in backoff into memory before anything else is
-// read. It tries until it succeeded or ctx ends.
+// loadRetrying takes the records in backoff into memory, before anything else is
+// taken. It tries until it succeeded or ctx ends.
 func (o *outbox) loadRetrying(ctx context.Context) {
 	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
 	for {
