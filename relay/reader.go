@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -116,16 +117,23 @@ func (r *reader) fallBehind(behind bool) {
 // readPage reads and decodes one page, behind what was carried over from the
 // one before. next is zero when pages have come to their end. As raw documents
 // take several times the memory of what remains of them, few pages of a lane
-// are in work at once.
+// are in work at once, but small ones.
 func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b batch, rest []Doc, next Position, err error) {
 	slots := r.outbox.pageSlots[r.intake.lane]
 	select {
 	case slots <- struct{}{}:
-		defer func() { <-slots }()
 	case <-ctx.Done():
 		return batch{}, nil, Position{}, ctx.Err()
 	}
-	page, full, err := r.page(ctx, after)
+	free := sync.OnceFunc(func() { <-slots })
+	defer free()
+	page, full, err := r.fetch(ctx, after)
+	if err == nil {
+		if small(page) {
+			free()
+		}
+		r.outbox.lookAgain(ctx)
+	}
 	if ctx.Err() == nil {
 		r.outbox.health.listener(r.scan).paged(r.outbox.now(), err)
 	}
@@ -148,6 +156,30 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 // page reads a page, and reports whether there may be more behind it. What came
 // into backoff before it was read is in memory then.
 func (r *reader) page(ctx context.Context, after Position) (page []Doc, full bool, err error) {
+	if page, full, err = r.fetch(ctx, after); err == nil {
+		r.outbox.lookAgain(ctx)
+	}
+	return page, full, err
+}
+
+// smallPage is what a page takes up at most, in bytes, that other pages need not
+// wait for.
+const smallPage = 64 << 10
+
+// small reports whether a page is known to take up little.
+func small(page []Doc) bool {
+	size := 0
+	for _, d := range page {
+		if d.Size == 0 {
+			return false // its store does not tell
+		}
+		size += d.Size
+	}
+	return size <= smallPage
+}
+
+// fetch reads a page, and nothing else.
+func (r *reader) fetch(ctx context.Context, after Position) (page []Doc, full bool, err error) {
 	scan := r.scan
 	scan.After = after
 	scan.Limit, scan.Bytes = r.intake.pageBounds(r.outbox.tuning.PageSize)
@@ -155,7 +187,6 @@ func (r *reader) page(ctx context.Context, after Position) (page []Doc, full boo
 	if page, err = r.outbox.store.Page(ctx, scan); err != nil {
 		return nil, false, err
 	}
-	r.outbox.lookAgain(ctx)
 	return page, len(page) >= scan.Limit || len(page) > 0 && page[len(page)-1].More, nil
 }
 
