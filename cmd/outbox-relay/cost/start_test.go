@@ -1,0 +1,59 @@
+package cost_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"outboxrelay/contracts"
+	"outboxrelay/ier"
+)
+
+// startCalls is how many calls to Firestore follow one another at most from the
+// start of an instance to its first deliveries: freezes and lane controls, the
+// registration, the look at the leases, the taking, the freezes again, the first
+// pages of BACKGROUND (three times two of the six outboxes), and the records in
+// backoff, twice where an outbox's lanes come one behind the other. A timer or a
+// poll on the way would show as more.
+const startCalls = 10
+
+func TestStartDeliversAfterFewCalls(t *testing.T) {
+	all := catalog(t, nil)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, all)
+		defer w.close()
+		var mu sync.Mutex
+		delivered := make(map[string]time.Time) // by ID
+		w.everyTarget(target{fails: func(p ier.Parcel) error {
+			mu.Lock()
+			defer mu.Unlock()
+			delivered[p.Record.ID] = time.Now()
+			return nil
+		}})
+		for _, start := range []string{"the first start", "a start after a clean stop"} {
+			var waiting []*contracts.Record
+			for _, o := range all.Outboxes {
+				for _, lane := range o.Lanes() {
+					waiting = append(waiting, w.record(o, func(r *contracts.EventRoute) bool { return r.Lane == lane }))
+				}
+			}
+			w.append(waiting...)
+			time.Sleep(time.Minute)
+			began := time.Now()
+			w.start("instance")
+			time.Sleep(time.Minute)
+			mu.Lock()
+			for _, rec := range waiting {
+				at, ok := delivered[rec.ID]
+				if took := at.Sub(began); !ok || took > startCalls*latency {
+					t.Errorf("%s: %s of %s is delivered (%t) after %v, the time of %d calls; want %d at most",
+						start, rec.EventType, rec.Outbox, ok, took, took/latency, startCalls)
+				}
+			}
+			mu.Unlock()
+			w.cancel[len(w.cancel)-1]()
+			time.Sleep(time.Minute)
+		}
+	})
+}
