@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,7 +17,7 @@ import (
 var staticFiles embed.FS
 
 // assetTags are the assets' contents in short, by name.
-var assetTags = func() map[string]string {
+var assetTags = sync.OnceValue(func() map[string]string {
 	tags := make(map[string]string)
 	err := fs.WalkDir(staticFiles, "static", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -31,11 +32,11 @@ var assetTags = func() map[string]string {
 		panic(fmt.Sprintf("read embedded assets: %v", err))
 	}
 	return tags
-}()
+})
 
 // assetURL is where an asset is served; it changes with the asset.
 func assetURL(name string) (string, error) {
-	tag, ok := assetTags[name]
+	tag, ok := assetTags()[name]
 	if !ok {
 		return "", fmt.Errorf("there is no asset %q", name)
 	}
@@ -45,7 +46,7 @@ func assetURL(name string) (string, error) {
 // asset serves a script or a style sheet, to anybody.
 func (s *server) asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	tag, ok := assetTags[name]
+	tag, ok := assetTags()[name]
 	if !ok {
 		http.NotFound(w, r)
 		return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"sync"
 
 	"outboxrelay/dlq"
 )
@@ -40,8 +41,10 @@ type frame struct {
 	Dev        bool
 }
 
-// templates holds each screen's template joined with the layout and the parts.
-var templates = parseTemplates()
+// templates are each screen's template joined with the layout and the parts. They
+// are parsed for the first page that is asked for: most commands and most instances
+// never show one.
+var templates = sync.OnceValue(parseTemplates)
 
 func parseTemplates() map[string]*template.Template {
 	shared := template.Must(template.New("layout.html").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/parts/*.html"))
@@ -66,7 +69,7 @@ func (s *server) write(w http.ResponseWriter, status int, v *visit, name string,
 		f.Live, f.Since = streamURL(p.Follows), v.since
 	}
 	var out bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&out, "layout.html", f); err != nil {
+	if err := templates()[name].ExecuteTemplate(&out, "layout.html", f); err != nil {
 		return fmt.Errorf("render %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
