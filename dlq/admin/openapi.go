@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -116,10 +117,17 @@ type documentOutput struct {
 	Body        []byte
 }
 
-// document adds the operation that answers the documentation, and freezes what
-// it answers. It comes after all others.
-func (a *api) document() error {
-	var data []byte
+// document adds the operation that answers the documentation, which is written
+// when it is first asked for. It comes after all others.
+func (a *api) document() {
+	doc := a.huma.OpenAPI()
+	written := sync.OnceValues(func() ([]byte, error) {
+		data, err := json.Marshal(doc)
+		if err != nil {
+			return nil, fmt.Errorf("write OpenAPI document: %w", err)
+		}
+		return bytes.TrimSpace(data), nil
+	})
 	register(a, route{
 		method: http.MethodGet, path: "/openapi.json", role: dlq.Viewer, name: "get-openapi", tag: tagService,
 		summary: "This document", description: "The API in OpenAPI 3.1.",
@@ -127,9 +135,9 @@ func (a *api) document() error {
 			Description: "OK", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
 		}},
 	}, func(context.Context, *struct{}) (*documentOutput, error) {
-		return &documentOutput{ContentType: "application/openapi+json", Body: data}, nil
+		data, err := written()
+		return &documentOutput{ContentType: "application/openapi+json", Body: data}, err
 	})
-	doc := a.huma.OpenAPI()
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post} {
 			if op != nil {
@@ -140,10 +148,4 @@ func (a *api) document() error {
 	for _, unused := range []string{"ErrorModel", "ErrorDetail"} { // huma's own; Problem stands for them
 		delete(doc.Components.Schemas.Map(), unused)
 	}
-	var err error
-	if data, err = json.Marshal(doc); err != nil {
-		return fmt.Errorf("write OpenAPI document: %w", err)
-	}
-	data = bytes.TrimSpace(data)
-	return nil
 }
