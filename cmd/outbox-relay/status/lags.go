@@ -29,7 +29,7 @@ type Lags struct {
 
 type laneLag struct {
 	mu    sync.Mutex
-	turns *hdrhistogram.WindowedHistogram // of milliseconds
+	turns *hdrhistogram.WindowedHistogram // of milliseconds; nil before the first sample
 	began time.Time                       // of the slot that is being filled
 }
 
@@ -37,7 +37,7 @@ type laneLag struct {
 func NewLags(next ier.Sampler, now func() time.Time) *Lags {
 	w := &Lags{next: next, now: now, lanes: make(map[contracts.Lane]*laneLag)}
 	for _, lane := range contracts.Lanes() {
-		w.lanes[lane] = &laneLag{turns: hdrhistogram.NewWindowed(lagSlots+1, 1, longestLag.Milliseconds(), 2), began: now()}
+		w.lanes[lane] = &laneLag{began: now()}
 	}
 	return w
 }
@@ -51,6 +51,9 @@ func (w *Lags) Sample(s ier.LagSample) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.turns == nil { // many an instance never has a record of some lane
+		l.turns = hdrhistogram.NewWindowed(lagSlots+1, 1, longestLag.Milliseconds(), 2)
+	}
 	l.turn(w.now())
 	_ = l.turns.Current.RecordValue(min(max(s.LagMs, 1), longestLag.Milliseconds())) // within its bounds
 }
@@ -61,6 +64,9 @@ func (w *Lags) quantiles(lane contracts.Lane) (p50, p99 time.Duration) {
 	l := w.lanes[lane]
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.turns == nil {
+		return 0, 0
+	}
 	l.turn(w.now())
 	all := l.turns.Merge()
 	return time.Duration(all.ValueAtQuantile(50)) * time.Millisecond, time.Duration(all.ValueAtQuantile(99)) * time.Millisecond
