@@ -83,9 +83,10 @@ type Sampler struct {
 
 	mu      sync.RWMutex // guards closed against samples
 	closed  bool
-	samples chan ier.LagSample // closed by Close
-	done    chan struct{}      // closed when the goroutine has ended
-	abandon context.CancelFunc // ends the flush that Close waited for
+	samples chan *ier.LagSample // closed by Close
+	spare   sync.Pool           // of *ier.LagSample: a buffer of samples themselves would be 1.6 MiB, full or not
+	done    chan struct{}       // closed when the goroutine has ended
+	abandon context.CancelFunc  // ends the flush that Close waited for
 
 	published, overflowed, refused prometheus.Counter
 }
@@ -112,7 +113,8 @@ func NewSampler(client *gpubsub.Client, cfg SamplerConfig) (*Sampler, error) {
 func newSampler(cfg SamplerConfig, publish func(context.Context, *contracts.Message) error) *Sampler {
 	s := &Sampler{
 		cfg: cfg, publish: publish,
-		samples:    make(chan ier.LagSample, cfg.Buffer),
+		samples:    make(chan *ier.LagSample, cfg.Buffer),
+		spare:      sync.Pool{New: func() any { return new(ier.LagSample) }},
 		done:       make(chan struct{}),
 		published:  cfg.Metrics.samples.WithLabelValues(samplesPublished),
 		overflowed: cfg.Metrics.samples.WithLabelValues(samplesOverflowed),
@@ -138,9 +140,12 @@ func (s *Sampler) Sample(sample ier.LagSample) {
 		s.overflowed.Inc()
 		return
 	}
+	waits := s.spare.Get().(*ier.LagSample)
+	*waits = sample
 	select {
-	case s.samples <- sample:
+	case s.samples <- waits:
 	default:
+		s.spare.Put(waits)
 		s.overflowed.Inc()
 	}
 }
@@ -190,6 +195,8 @@ func (s *Sampler) run(ctx context.Context) {
 				return
 			}
 			line, err := json.Marshal(sample)
+			*sample = ier.LagSample{} // or a spare one would keep its strings
+			s.spare.Put(sample)
 			if err != nil {
 				s.refused.Inc()
 				continue
