@@ -44,6 +44,7 @@ func Open(ctx context.Context, project string, opts ...Option) (*Accounts, error
 	}
 	base := newBase()
 	o := &opener{ctx: context.WithoutCancel(ctx), project: project, base: base, busy: make(chan struct{}, 1)}
+	o.find = o.open
 	for _, opt := range opts {
 		opt(o)
 	}

@@ -34,6 +34,7 @@ type opener struct {
 	project  string
 	emulator string // HOST:PORT; "": none by option
 	base     *http.Transport
+	find     func() (*auth.Client, error) // open
 
 	busy   chan struct{} // held while the fields below are in use
 	opened *auth.Client
@@ -41,21 +42,44 @@ type opener struct {
 	tried  time.Time // when
 }
 
-// client returns the SDK's client, or why there is none.
+// client returns the SDK's client, or why there is none. The look for credentials
+// knows no context: who waits for it no longer leaves it to whoever comes next.
 func (o *opener) client(ctx context.Context) (*auth.Client, error) {
 	select {
 	case o.busy <- struct{}{}:
-		defer func() { <-o.busy }()
 	case <-ctx.Done():
-		return nil, outage(codeOf(ctx.Err()), fmt.Errorf("wait for credentials: %w", ctx.Err()))
+		return nil, gaveUp(ctx)
 	}
 	if o.opened != nil {
+		defer func() { <-o.busy }()
 		return o.opened, nil
 	}
+	looked := make(chan struct{})
+	var found *auth.Client
+	var lacks error
+	go func() { // ends with the look
+		defer func() { <-o.busy }()
+		defer close(looked)
+		found, lacks = o.look()
+	}()
+	select {
+	case <-looked:
+		return found, lacks
+	case <-ctx.Done():
+		return nil, gaveUp(ctx)
+	}
+}
+
+func gaveUp(ctx context.Context) error {
+	return outage(codeOf(ctx.Err()), fmt.Errorf("wait for credentials: %w", ctx.Err()))
+}
+
+// look opens the client, unless that failed a moment ago.
+func (o *opener) look() (*auth.Client, error) {
 	if o.lacks != nil && time.Since(o.tried) < lookAgainAfter {
 		return nil, o.lacks
 	}
-	o.opened, o.lacks = o.open()
+	o.opened, o.lacks = o.find()
 	o.tried = time.Now()
 	return o.opened, o.lacks
 }
