@@ -25,16 +25,17 @@ func TestLateRetryMarkOfTheOwnerBefore(t *testing.T) {
 func TestLateRetryMarkOfTheOwnerBeforeOnGoogle(t *testing.T) { lateRetryMark(t, onGoogle) }
 
 func lateRetryMark(t *testing.T, on func(*testing.T) *cloud) {
-	const looksBeforeDelivery = 2 // at what is in backoff: at first, and with the first page
+	const pageSize = 20
 	for name, test := range map[string]struct {
 		others int // records that come first, of other aggregates
 		page   int // the one in front of which the mark is applied
 	}{
 		"first page": {0, 1},
-		"later page": {30, 2},
+		"later page": {pageSize, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t, on(t))
+			f.tuning.PageSize = pageSize
 			var records []*contracts.Record
 			for i := range test.others {
 				records = append(records, f.record("wsOutbox", "TaskCompleted", fmt.Sprint("other-", i), 1))
@@ -75,7 +76,7 @@ func lateRetryMark(t *testing.T, on func(*testing.T) *cloud) {
 						}
 						page, err := store.Page(ctx, s)
 						if s.Outbox == "wsOutbox" && s.Kind == relay.ScanRetrying {
-							if looks.Add(1) == looksBeforeDelivery {
+							if looks.Add(1) == 1 { // with the first page
 								close(delivers)
 							}
 						}
