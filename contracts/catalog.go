@@ -80,7 +80,9 @@ type EventRoute struct {
 	// RevokeTokens asks the handler among Targets to revoke the account's
 	// refresh tokens when an event takes rights away. False where none is.
 	RevokeTokens bool
-	SchemaName   string // "" when the payload is not checked
+	Key          KeyTemplate // of the idempotencyKey; "": DefaultKey
+	Aggregate    KeyTemplate // of the aggregateId; "": it is the producer's to choose
+	SchemaName   string      // "" when the payload is not checked
 	Schema       *jsonschema.Schema
 }
 

@@ -50,7 +50,7 @@ func (c *Catalog) Check(rec *Record, decoded Faults) Checked {
 	j.event(o)
 	j.classes()
 	j.shard(o)
-	j.payload()
+	j.templates(j.payload())
 
 	out := Checked{Route: j.route, Lane: j.lane(), Disagreements: j.disagreements()}
 	if len(decoded) == 0 && len(j.faults) == 0 {
@@ -94,9 +94,9 @@ func (j *judge) identity() {
 	if j.sound(FieldAggregateID) && r.AggregateID == "" {
 		j.fault(FieldAggregateID, "is empty")
 	}
-	if j.sound(FieldEventID, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey) &&
+	if (j.route == nil || j.route.Key == "") && j.sound(FieldEventID, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey) &&
 		!isIdempotencyKey(r.IdempotencyKey, r.EventID, r.AggregateID, r.AggregateVersion) {
-		j.fault(FieldIdempotencyKey, "is not {eventId}:{aggregateId}:{aggregateVersion}")
+		j.fault(FieldIdempotencyKey, "is not "+string(DefaultKey))
 	}
 	if j.sound(FieldTraceID) && r.TraceID == "" {
 		j.fault(FieldTraceID, "is empty")
@@ -165,38 +165,74 @@ func (j *judge) classes() {
 }
 
 // payload judges whether JSON can carry the payload, and what its schema says
-// of one that JSON can.
-func (j *judge) payload() {
+// of one that JSON can. It returns the payload as far as it was read, and whether
+// no fault was found in it.
+func (j *judge) payload() (payload any, sound bool) {
 	if !j.sound(FieldPayload) {
-		return
+		return nil, false
 	}
 	if j.rec.PayloadJSON != "" {
 		j.size = len(j.rec.PayloadJSON)
-		if j.route != nil && j.route.Schema != nil {
-			payload, err := readPayload(j.rec.PayloadJSON)
-			if err != nil {
-				j.fault(FieldPayload, "cannot be read: "+err.Error())
-				return
-			}
-			j.faults = append(j.faults, schemaFaults(j.route.Schema, payload)...)
+		if j.route == nil || j.route.Schema == nil && !j.route.Key.readsPayload() && !j.route.Aggregate.readsPayload() {
+			return nil, true
 		}
-		return
+		var err error
+		if payload, err = readPayload(j.rec.PayloadJSON); err != nil {
+			j.fault(FieldPayload, "cannot be read: "+err.Error())
+			return nil, false
+		}
+		return payload, j.schema(payload)
 	}
 	if j.rec.Payload == nil {
 		j.fault(FieldPayload, "is missing")
-		return
+		return nil, false
 	}
 	scan := scanPayload(j.rec.Payload)
 	j.size = scan.size
 	j.faults = append(j.faults, scan.faults...)
-	if len(scan.faults) > 0 || j.route == nil || j.route.Schema == nil {
-		return
+	if len(scan.faults) > 0 || j.route == nil {
+		return nil, false
 	}
-	var payload any = j.rec.Payload
-	if scan.foreign {
+	payload = j.rec.Payload
+	if scan.foreign && j.route.Schema != nil {
 		payload = jsonForm(payload)
 	}
-	j.faults = append(j.faults, schemaFaults(j.route.Schema, payload)...)
+	return payload, j.schema(payload)
+}
+
+// schema judges the payload in its JSON form. It reports whether there is no fault
+// in it.
+func (j *judge) schema(payload any) bool {
+	if j.route.Schema == nil {
+		return true
+	}
+	faults := schemaFaults(j.route.Schema, payload)
+	j.faults = append(j.faults, faults...)
+	return len(faults) == 0
+}
+
+// templates judges the fields that the catalog says how to make, of a record whose
+// payload is sound: what they are made of is not to blame then.
+func (j *judge) templates(payload any, sound bool) {
+	if !sound || j.route == nil {
+		return
+	}
+	for _, m := range [...]struct {
+		field, value string
+		template     KeyTemplate
+	}{
+		{FieldAggregateID, j.rec.AggregateID, j.route.Aggregate},
+		{FieldIdempotencyKey, j.rec.IdempotencyKey, j.route.Key},
+	} {
+		if m.template == "" || !j.sound(append(keyFields, m.field)...) {
+			continue
+		}
+		want, faults := m.template.fill(j.rec, payload)
+		j.faults = append(j.faults, faults...)
+		if len(faults) == 0 && (m.value != want || want == "") {
+			j.fault(m.field, "is not "+string(m.template))
+		}
+	}
 }
 
 // envelope returns the record's envelope, unless the message would be larger

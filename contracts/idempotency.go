@@ -6,7 +6,8 @@ import (
 )
 
 // IdempotencyKey returns "{eventId}:{aggregateId}:{aggregateVersion}", the
-// identity under which consumers recognise a repeat. It should also be the
+// identity under which consumers recognise a repeat, of an event type whose route
+// has no key of its own; see EventRoute.IdempotencyKey. It should also be the
 // document ID of the record, so that appending twice is a no-op.
 func IdempotencyKey(eventID, aggregateID string, aggregateVersion int64) string {
 	return eventID + ":" + aggregateID + ":" + strconv.FormatInt(aggregateVersion, 10)

@@ -137,7 +137,8 @@ func (p *catalogParser) warnTwoLanes(s *section, o *Outbox) {
 func (p *catalogParser) parseEvents(s *section, key string, n *yaml.Node, of string) []declared {
 	var out []declared
 	for i, item := range s.list(key, n) {
-		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema", "twoPersonRule", "revokeTokens")
+		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema",
+			"idempotencyKey", "aggregateId", "twoPersonRule", "revokeTokens")
 		if e != nil {
 			out = append(out, declared{p.parseEvent(e, of), item})
 		}
@@ -173,6 +174,7 @@ func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
 			}
 		}
 	}
+	e.Key, e.Aggregate = p.parseKey(s, e), p.parseAggregate(s, e)
 	e.TwoPersonRule = s.flag("twoPersonRule", false)
 	if e.TwoPersonRule && e.Tier.Valid() && e.Tier != SecurityBlock {
 		p.r.fault(s.get("twoPersonRule"), "remove it, or use tier "+string(SecurityBlock), "%s: twoPersonRule is for tier %s alone", s.where, SecurityBlock)

@@ -37,13 +37,14 @@ type catalogParser struct {
 	r       yamlReader
 	schemas *schemaSet
 	cat     *Catalog
-	targets map[string]*yaml.Node // declared targets
-	used    map[string]bool       // targets that some event names
+	targets map[string]*yaml.Node  // declared targets
+	used    map[string]bool        // targets that some event names
+	keyed   map[KeyTemplate]string // the first event type with a key
 }
 
 func (p *catalogParser) parse(data []byte) *Catalog {
 	p.cat = &Catalog{Lanes: defaultLanes(), Retry: defaultRetry(), Replay: defaultReplay(), Targets: make(map[string]TargetSpec)}
-	p.targets, p.used = make(map[string]*yaml.Node), make(map[string]bool)
+	p.targets, p.used, p.keyed = make(map[string]*yaml.Node), make(map[string]bool), make(map[KeyTemplate]string)
 	root := p.document(data)
 	top := p.r.open(root, "catalog", "lanes", "targets", "retry", "replay", "everyOutbox", "outboxes")
 	if top == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -100,7 +101,7 @@ func TestCatalogFaults(t *testing.T) {
 		}},
 		{"event is text", soundTargets + box("E"), []string{"7: event 1 of outbox box is text, not a mapping; write it as key: value lines"}},
 		{"unknown words in an event", soundTargets + box("{type: E, lane: FAST, tier: MILD, targets: [NOBODY], color: red}"), []string{
-			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, lane, tier, targets, schema, twoPersonRule, revokeTokens`,
+			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, lane, tier, targets, schema, idempotencyKey, aggregateId, twoPersonRule, revokeTokens`,
 			`7: event E of outbox box: lane "FAST" is unknown; use one of CRITICAL_LANE, STANDARD_LANE, BACKGROUND_LANE`,
 			`7: event E of outbox box: tier "MILD" is unknown; use one of SAFE_AUTO, REVIEW_REQUIRED, SECURITY_BLOCK`,
 			`7: event E of outbox box: target "NOBODY" is unknown; declare it under targets`,
@@ -310,12 +311,14 @@ func randomCatalog(t *rapid.T) string {
 	return b.String()
 }
 
-func roundTrip(t interface{ Fatalf(string, ...any) }, want *Catalog) {
+func roundTrip(t interface{ Fatalf(string, ...any) }, want *Catalog) { roundTripIn(t, want, embedded) }
+
+func roundTripIn(t interface{ Fatalf(string, ...any) }, want *Catalog, schemas fs.FS) {
 	var buf bytes.Buffer
 	if err := want.Print(&buf); err != nil {
 		t.Fatalf("%v", err)
 	}
-	got, err := ParseCatalog("printed.yaml", buf.Bytes(), embedded)
+	got, err := ParseCatalog("printed.yaml", buf.Bytes(), schemas)
 	if err != nil {
 		t.Fatalf("%v in:\n%s", err, buf.String())
 	}

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -74,10 +75,12 @@ type (
 		Version   printedVersion
 		Lane      Lane
 		Tier      Tier
-		Targets   []string `yaml:",flow"`
-		Schema    string   `yaml:",omitempty"`
-		TwoPerson bool     `yaml:"twoPersonRule,omitempty"`
-		Revoke    bool     `yaml:"revokeTokens,omitempty"`
+		Targets   []string    `yaml:",flow"`
+		Schema    string      `yaml:",omitempty"`
+		Key       KeyTemplate `yaml:"idempotencyKey"`
+		Aggregate KeyTemplate `yaml:"aggregateId,omitempty"`
+		TwoPerson bool        `yaml:"twoPersonRule,omitempty"`
+		Revoke    bool        `yaml:"revokeTokens,omitempty"`
 	}
 )
 
@@ -115,7 +118,7 @@ func printOutbox(c *Catalog, o *Outbox) printedOutbox {
 	}
 	for _, e := range o.Events {
 		out.Events = append(out.Events, printedEvent{
-			e.Type, printedVersion(e.Version), e.Lane, e.Tier, e.Targets, e.SchemaName, e.TwoPersonRule,
+			e.Type, printedVersion(e.Version), e.Lane, e.Tier, e.Targets, e.SchemaName, cmp.Or(e.Key, DefaultKey), e.Aggregate, e.TwoPersonRule,
 			e.RevokeTokens && c.hasHandler(e), // a topic that stands in for the handler revokes nothing
 		})
 	}

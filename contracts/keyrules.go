@@ -1,0 +1,198 @@
+package contracts
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+// keyPath is a path of plain names below the payload.
+var keyPath = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*([.][A-Za-z_$][A-Za-z0-9_$-]*)*$`)
+
+// parseKey reads an event's idempotencyKey. The default's text is the default.
+func (p *catalogParser) parseKey(s *section, e *EventRoute) KeyTemplate {
+	const key = "idempotencyKey"
+	n := s.get(key)
+	t := KeyTemplate(s.text(key, n))
+	if t == "" || t == DefaultKey {
+		return ""
+	}
+	if p.checkTemplate(s, key, n, t, e, keyFields) && !t.readsPayload() && !t.names(FieldEventID) && !t.names(FieldAggregateVersion) {
+		p.r.fault(n, "add {"+FieldAggregateVersion+"}, or what tells them apart in the payload",
+			"%s: %s is the same for all records of an aggregate", s.where, key)
+	}
+	if first, ok := p.keyed[t]; ok && first != e.Type && !t.names(FieldEventID) && !t.names(FieldEventType) {
+		p.r.warn(n, "add {"+FieldEventType+"} to one, unless the values always differ",
+			"%s and event %s have the same %s: a record of the one may be taken for one of the other", s.where, first, key)
+	} else if !ok {
+		p.keyed[t] = e.Type
+	}
+	return t
+}
+
+// parseAggregate reads an event's aggregateId.
+func (p *catalogParser) parseAggregate(s *section, e *EventRoute) KeyTemplate {
+	const key = "aggregateId"
+	n := s.get(key)
+	t := KeyTemplate(s.text(key, n))
+	if t != "" {
+		p.checkTemplate(s, key, n, t, e, nil)
+	}
+	return t
+}
+
+// checkTemplate names what is wrong with a template, which may name fields and
+// what the payload is sure to hold. It reports whether nothing is.
+func (p *catalogParser) checkTemplate(s *section, key string, n *yaml.Node, t KeyTemplate, e *EventRoute, fields []string) bool {
+	before := len(p.r.faults)
+	choices := make([]string, 0, len(fields)+1)
+	for _, f := range fields {
+		choices = append(choices, "{"+f+"}")
+	}
+	choices = append(choices, "{payload.name}")
+	use := "use " + strings.Join(choices, ", ")
+	if !printable(string(t)) {
+		p.r.fault(n, "write plain text", "%s: %s holds characters that are not printable", s.where, key)
+	}
+	found := false
+	for part, placeholder := range t.parts() {
+		path, inPayload := strings.CutPrefix(part, payloadPrefix)
+		switch {
+		case !placeholder && strings.ContainsAny(part, "{}"), placeholder && strings.Contains(part, "{"):
+			p.r.fault(n, use, "%s: %s has a brace without its other", s.where, key)
+		case !placeholder:
+		case inPayload && keyPath.MatchString(path):
+			p.checkPayloadPath(s, key, n, e, path)
+		case !slices.Contains(fields, part):
+			p.r.fault(n, use, "%s: %s names {%s}, which it cannot be made of", s.where, key, part)
+		}
+		found = found || placeholder
+	}
+	if !found && len(p.r.faults) == before {
+		p.r.fault(n, use, "%s: %s is the same for all records", s.where, key)
+	}
+	return len(p.r.faults) == before
+}
+
+// checkPayloadPath names what keeps a payload that its schema allows from having
+// a value at path that a key can be made of.
+func (p *catalogParser) checkPayloadPath(s *section, key string, n *yaml.Node, e *EventRoute, path string) {
+	switch {
+	case e.SchemaName == "":
+		p.r.fault(n, "give the event a schema that requires it", "%s: %s names {payload.%s}, and the event has no schema", s.where, key, path)
+		return
+	case e.Schema == nil: // named already
+		return
+	}
+	at, names := jsonPath(FieldPayload), strings.Split(path, ".")
+	places := []*jsonschema.Schema{e.Schema}
+	for i, name := range names {
+		places = allOf(places)
+		if !slices.ContainsFunc(places, func(s *jsonschema.Schema) bool { return slices.Contains(s.Required, name) }) {
+			p.r.fault(n, "require it there", "%s: %s names {payload.%s}, and schema %s does not require %s", s.where, key, path, e.SchemaName, at.key(name))
+			return
+		}
+		at = at.key(name)
+		var next []*jsonschema.Schema
+		for _, place := range places {
+			if property := place.Properties[name]; property != nil {
+				next = append(next, property)
+			}
+		}
+		places = next
+		want, wanted := []string{"object"}, "an object"
+		if i == len(names)-1 {
+			want, wanted = []string{"string", "integer", "boolean"}, "a string, an integer or a boolean"
+		}
+		types := typesOf(places)
+		if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return !slices.Contains(want, t) }) {
+			p.r.fault(n, "let nothing else be there", "%s: %s names {payload.%s}, and schema %s does not say that %s is %s", s.where, key, path, e.SchemaName, at, wanted)
+			return
+		}
+	}
+}
+
+// allOf returns the schemas that a value has to satisfy together: those given,
+// and what they refer to. It enters no alternatives.
+func allOf(schemas []*jsonschema.Schema) []*jsonschema.Schema {
+	var out []*jsonschema.Schema
+	var add func(*jsonschema.Schema)
+	add = func(s *jsonschema.Schema) {
+		if s == nil || slices.Contains(out, s) {
+			return
+		}
+		out = append(out, s)
+		add(s.Ref)
+		for _, part := range s.AllOf {
+			add(part)
+		}
+	}
+	for _, s := range schemas {
+		add(s)
+	}
+	return out
+}
+
+// typesOf lists the JSON types that schemas, all of which hold, leave to a value;
+// none when they do not say.
+func typesOf(schemas []*jsonschema.Schema) []string {
+	var types []string
+	known := false
+	narrow := func(allowed []string) {
+		if !known {
+			types, known = allowed, true
+			return
+		}
+		var both []string
+		for _, t := range types {
+			switch {
+			case slices.Contains(allowed, t), t == "integer" && slices.Contains(allowed, "number"):
+				both = append(both, t)
+			case t == "number" && slices.Contains(allowed, "integer"):
+				both = append(both, "integer")
+			}
+		}
+		types = both
+	}
+	for _, s := range allOf(schemas) {
+		if s.Types != nil {
+			narrow(s.Types.ToStrings())
+		}
+		if s.Enum != nil {
+			var allowed []string
+			for _, v := range s.Enum.Values {
+				allowed = append(allowed, jsonTypeOf(v))
+			}
+			narrow(allowed)
+		}
+		if s.Const != nil {
+			narrow([]string{jsonTypeOf(*s.Const)})
+		}
+	}
+	return types
+}
+
+// jsonTypeOf names the JSON type of a value in a schema.
+func jsonTypeOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return "integer"
+		}
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
