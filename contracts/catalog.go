@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -67,13 +68,22 @@ type Outbox struct {
 	Events      []*EventRoute // those of everyOutbox included, exact types before patterns
 }
 
-// EventRoute says what happens to events of one type, or of one pattern.
+// EventRoute says what happens to events of one type, or of one pattern, in one
+// version of their payload. Versions of one type stand side by side while their
+// consumers move from one to the next. They have lane, tier, twoPersonRule and
+// revokeTokens in common.
 type EventRoute struct {
 	Type    string // exact, or a pattern in which '*' matches any run of characters, also none
 	Version int64  // version of the payload contract; 0: any
-	Lane    Lane
-	Tier    Tier
-	Targets []string
+	// DeprecatedOn is the day, at midnight UTC, since which producers and consumers
+	// are asked to leave this version; zero: they are not. It is delivered as before.
+	DeprecatedOn time.Time
+	// Consumers names who acts on this version; of the others that its targets
+	// reach it asks nothing. Sorted; empty: the catalog does not say.
+	Consumers []string
+	Lane      Lane
+	Tier      Tier
+	Targets   []string
 	// TwoPersonRule asks that a SECURITY_BLOCK dead letter is replayed by
 	// another person than the one who authorized it.
 	TwoPersonRule bool
@@ -110,22 +120,69 @@ func (c *Catalog) Outbox(name string) *Outbox {
 	return nil
 }
 
-// Route returns how eventType travels, or nil when the outbox does not declare
-// it. An exact type wins over a pattern, a longer pattern over a shorter one.
+// Route returns how eventType travels in its newest version, or nil when the
+// outbox does not declare it. An exact type wins over a pattern, a longer pattern
+// over a shorter one.
 func (o *Outbox) Route(eventType string) *EventRoute {
 	var best *EventRoute
 	for _, e := range o.Events {
-		if !isPattern(e.Type) {
-			if e.Type == eventType {
-				return e
+		switch {
+		case !isPattern(e.Type):
+			switch {
+			case e.Type != eventType:
+			case best == nil || isPattern(best.Type):
+				best = e
+			default:
+				best = newer(best, e)
 			}
-			continue
-		}
-		if (best == nil || len(e.Type) > len(best.Type)) && matchPattern(e.Type, eventType) {
+		case best != nil && !isPattern(best.Type), !matchPattern(e.Type, eventType):
+		case best == nil || len(e.Type) > len(best.Type):
 			best = e
+		case e.Type == best.Type:
+			best = newer(best, e)
 		}
 	}
 	return best
+}
+
+func newer(a, b *EventRoute) *EventRoute {
+	if b.Version > a.Version {
+		return b
+	}
+	return a
+}
+
+// RouteOf returns how events of a type travel in one version, or nil when the
+// outbox does not declare that version of it.
+func (o *Outbox) RouteOf(eventType string, version int64) *EventRoute {
+	newest := o.Route(eventType)
+	if newest == nil || newest.Version == version || newest.Version == 0 {
+		return newest
+	}
+	for _, e := range o.Events {
+		if e.Type == newest.Type && e.Version == version {
+			return e
+		}
+	}
+	return nil
+}
+
+// Versions lists how events of a type travel in each version that the outbox
+// declares, oldest first: those in which its producer publishes an event while
+// consumers move.
+func (o *Outbox) Versions(eventType string) []*EventRoute {
+	newest := o.Route(eventType)
+	if newest == nil {
+		return nil
+	}
+	var out []*EventRoute
+	for _, e := range o.Events {
+		if e.Type == newest.Type {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *EventRoute) int { return cmp.Compare(a.Version, b.Version) })
+	return out
 }
 
 // hasHandler reports whether one of e's targets is a handler.

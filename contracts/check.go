@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -42,7 +43,7 @@ func (c *Catalog) Check(rec *Record, decoded Faults) Checked {
 			rec.Producer = o.Slice
 		}
 		if rec.EventType != "" { // which a pattern would match
-			j.route = o.Route(rec.EventType)
+			j.find(o)
 		}
 	}
 	j.identity()
@@ -67,9 +68,20 @@ func (c *Catalog) Check(rec *Record, decoded Faults) Checked {
 type judge struct {
 	rec     *Record
 	route   *EventRoute
+	known   bool // the catalog declares the record's version of it, whose schema and templates hold
 	decoded Faults
 	faults  Faults
 	size    int // of the payload as JSON, roughly
+}
+
+// find looks up the record's route: that of its version, or for the lane and tier
+// of one that the catalog does not declare, that of the newest.
+func (j *judge) find(o *Outbox) {
+	j.route = o.RouteOf(j.rec.EventType, j.rec.EventVersion)
+	j.known = j.route != nil
+	if !j.known {
+		j.route = o.Route(j.rec.EventType)
+	}
 }
 
 func (j *judge) fault(field, problem string) { j.faults = append(j.faults, Fault{field, problem}) }
@@ -94,7 +106,7 @@ func (j *judge) identity() {
 	if j.sound(FieldAggregateID) && r.AggregateID == "" {
 		j.fault(FieldAggregateID, "is empty")
 	}
-	if (j.route == nil || j.route.Key == "") && j.sound(FieldEventID, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey) &&
+	if (!j.known || j.route.Key == "") && j.sound(FieldEventID, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey) &&
 		!isIdempotencyKey(r.IdempotencyKey, r.EventID, r.AggregateID, r.AggregateVersion) {
 		j.fault(FieldIdempotencyKey, "is not "+string(DefaultKey))
 	}
@@ -145,8 +157,12 @@ func (j *judge) event(o *Outbox) {
 	case !j.sound(FieldEventVersion):
 	case r.EventVersion < 1:
 		j.fault(FieldEventVersion, fmt.Sprintf("is %d, want 1 or more", r.EventVersion))
-	case j.route != nil && j.route.Version != 0 && r.EventVersion != j.route.Version:
-		j.fault(FieldEventVersion, fmt.Sprintf("is %d, want %d as the catalog declares", r.EventVersion, j.route.Version))
+	case j.route != nil && !j.known:
+		var declared []string
+		for _, v := range o.Versions(r.EventType) {
+			declared = append(declared, strconv.FormatInt(v.Version, 10))
+		}
+		j.fault(FieldEventVersion, fmt.Sprintf("is %d, want %s as the catalog declares", r.EventVersion, strings.Join(declared, " or ")))
 	}
 }
 
@@ -173,7 +189,7 @@ func (j *judge) payload() (payload any, sound bool) {
 	}
 	if j.rec.PayloadJSON != "" {
 		j.size = len(j.rec.PayloadJSON)
-		if j.route == nil || j.route.Schema == nil && !j.route.Key.readsPayload() && !j.route.Aggregate.readsPayload() {
+		if !j.known || j.route.Schema == nil && !j.route.Key.readsPayload() && !j.route.Aggregate.readsPayload() {
 			return nil, true
 		}
 		var err error
@@ -190,7 +206,7 @@ func (j *judge) payload() (payload any, sound bool) {
 	scan := scanPayload(j.rec.Payload)
 	j.size = scan.size
 	j.faults = append(j.faults, scan.faults...)
-	if len(scan.faults) > 0 || j.route == nil {
+	if len(scan.faults) > 0 || !j.known {
 		return nil, false
 	}
 	payload = j.rec.Payload
@@ -214,7 +230,7 @@ func (j *judge) schema(payload any) bool {
 // templates judges the fields that the catalog says how to make, of a record whose
 // payload is sound: what they are made of is not to blame then.
 func (j *judge) templates(payload any, sound bool) {
-	if !sound || j.route == nil {
+	if !sound || !j.known {
 		return
 	}
 	for _, m := range [...]struct {

@@ -103,8 +103,10 @@ func (p *catalogParser) compareAll(where string, list, others []declared) {
 func (p *catalogParser) compare(where string, a, b declared) {
 	switch {
 	case a.Type == "" || b.Type == "":
+	case a.Type == b.Type && a.Version == b.Version:
+		p.r.fault(a.node, "keep one of them, or give it another version", "%s: event %s is declared twice, also in line %d", where, a.Type, b.node.Line)
 	case a.Type == b.Type:
-		p.r.fault(a.node, "keep one of them", "%s: event %s is declared twice, also in line %d", where, a.Type, b.node.Line)
+		p.compareVersions(where, a, b)
 	case isPattern(a.Type) && isPattern(b.Type) && len(a.Type) == len(b.Type) && patternsOverlap(a.Type, b.Type):
 		p.r.fault(a.node, "make one of them longer, since the longer pattern wins",
 			"%s: patterns %s and %s of line %d are of equal length and match the same events", where, a.Type, b.Type, b.node.Line)
@@ -137,8 +139,8 @@ func (p *catalogParser) warnTwoLanes(s *section, o *Outbox) {
 func (p *catalogParser) parseEvents(s *section, key string, n *yaml.Node, of string) []declared {
 	var out []declared
 	for i, item := range s.list(key, n) {
-		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "lane", "tier", "targets", "schema",
-			"idempotencyKey", "aggregateId", "twoPersonRule", "revokeTokens")
+		e := p.r.open(item, fmt.Sprintf("event %d of %s", i+1, of), "type", "version", "deprecatedOn", "lane", "tier", "targets",
+			"consumers", "schema", "idempotencyKey", "aggregateId", "twoPersonRule", "revokeTokens")
 		if e != nil {
 			out = append(out, declared{p.parseEvent(e, of), item})
 		}
@@ -156,6 +158,7 @@ func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
 		}
 	}
 	e.Version = p.parseVersion(s, e.Type)
+	e.DeprecatedOn = s.date("deprecatedOn")
 	laneNode := s.require("lane")
 	if e.Lane = Lane(s.text("lane", laneNode)); e.Lane != "" && !e.Lane.Valid() {
 		p.r.fault(laneNode, "use one of "+joined(Lanes()), "%s: lane %q is unknown", s.where, e.Lane)
@@ -165,6 +168,7 @@ func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
 		p.r.fault(tierNode, "use one of "+joined(Tiers()), "%s: tier %q is unknown", s.where, e.Tier)
 	}
 	e.Targets = p.parseTargetNames(s)
+	e.Consumers = p.parseConsumers(s)
 	if n := s.get("schema"); n != nil {
 		e.SchemaName = s.text("schema", n)
 		if e.SchemaName != "" {

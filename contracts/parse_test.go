@@ -101,7 +101,7 @@ func TestCatalogFaults(t *testing.T) {
 		}},
 		{"event is text", soundTargets + box("E"), []string{"7: event 1 of outbox box is text, not a mapping; write it as key: value lines"}},
 		{"unknown words in an event", soundTargets + box("{type: E, lane: FAST, tier: MILD, targets: [NOBODY], color: red}"), []string{
-			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, lane, tier, targets, schema, idempotencyKey, aggregateId, twoPersonRule, revokeTokens`,
+			`7: event 1 of outbox box: unknown key "color"; remove it or use one of type, version, deprecatedOn, lane, tier, targets, consumers, schema, idempotencyKey, aggregateId, twoPersonRule, revokeTokens`,
 			`7: event E of outbox box: lane "FAST" is unknown; use one of CRITICAL_LANE, STANDARD_LANE, BACKGROUND_LANE`,
 			`7: event E of outbox box: tier "MILD" is unknown; use one of SAFE_AUTO, REVIEW_REQUIRED, SECURITY_BLOCK`,
 			`7: event E of outbox box: target "NOBODY" is unknown; declare it under targets`,
@@ -119,10 +119,10 @@ func TestCatalogFaults(t *testing.T) {
 		}},
 		{"bad version", soundTargets + box(event("version: 0")), []string{"7: event E of outbox box: version is 0, out of range; use 1 to 9223372036854775807"}},
 		{"version is a word", soundTargets + box(event("version: latest")), []string{"7: event E of outbox box: version is text, want an integer; write digits"}},
-		{"event twice", soundTargets + box(soundEvent, soundEvent), []string{"8: outbox box: event E is declared twice, also in line 7; keep one of them"}},
-		{"event also in every outbox", "everyOutbox:\n- " + soundEvent + "\n" + soundTargets + box(soundEvent), []string{"9: outbox box: event E is declared twice, also in line 2; keep one of them"}},
+		{"event twice", soundTargets + box(soundEvent, soundEvent), []string{"8: outbox box: event E is declared twice, also in line 7; keep one of them, or give it another version"}},
+		{"event also in every outbox", "everyOutbox:\n- " + soundEvent + "\n" + soundTargets + box(soundEvent), []string{"9: outbox box: event E is declared twice, also in line 2; keep one of them, or give it another version"}},
 		{"event twice in every outbox", "everyOutbox:\n- " + soundEvent + "\n- " + soundEvent + "\n" + soundTargets + "outboxes: [{name: box, slice: s, events: []}]\n", []string{
-			"3: every outbox: event E is declared twice, also in line 2; keep one of them",
+			"3: every outbox: event E is declared twice, also in line 2; keep one of them, or give it another version",
 		}},
 		{"patterns of equal length", soundTargets + box(pattern("Order*"), pattern("*Order")), []string{
 			"8: outbox box: patterns *Order and Order* of line 7 are of equal length and match the same events; make one of them longer, since the longer pattern wins",

@@ -71,16 +71,18 @@ type (
 		Events      []printedEvent
 	}
 	printedEvent struct {
-		Type      string
-		Version   printedVersion
-		Lane      Lane
-		Tier      Tier
-		Targets   []string    `yaml:",flow"`
-		Schema    string      `yaml:",omitempty"`
-		Key       KeyTemplate `yaml:"idempotencyKey"`
-		Aggregate KeyTemplate `yaml:"aggregateId,omitempty"`
-		TwoPerson bool        `yaml:"twoPersonRule,omitempty"`
-		Revoke    bool        `yaml:"revokeTokens,omitempty"`
+		Type       string
+		Version    printedVersion
+		Deprecated printedDay `yaml:"deprecatedOn,omitempty"`
+		Lane       Lane
+		Tier       Tier
+		Targets    []string    `yaml:",flow"`
+		Consumers  []string    `yaml:",flow,omitempty"`
+		Schema     string      `yaml:",omitempty"`
+		Key        KeyTemplate `yaml:"idempotencyKey"`
+		Aggregate  KeyTemplate `yaml:"aggregateId,omitempty"`
+		TwoPerson  bool        `yaml:"twoPersonRule,omitempty"`
+		Revoke     bool        `yaml:"revokeTokens,omitempty"`
 	}
 )
 
@@ -118,7 +120,7 @@ func printOutbox(c *Catalog, o *Outbox) printedOutbox {
 	}
 	for _, e := range o.Events {
 		out.Events = append(out.Events, printedEvent{
-			e.Type, printedVersion(e.Version), e.Lane, e.Tier, e.Targets, e.SchemaName, cmp.Or(e.Key, DefaultKey), e.Aggregate, e.TwoPersonRule,
+			e.Type, printedVersion(e.Version), printedDay(e.DeprecatedOn), e.Lane, e.Tier, e.Targets, e.Consumers, e.SchemaName, cmp.Or(e.Key, DefaultKey), e.Aggregate, e.TwoPersonRule,
 			e.RevokeTokens && c.hasHandler(e), // a topic that stands in for the handler revokes nothing
 		})
 	}
@@ -149,4 +151,15 @@ func (v printedVersion) MarshalYAML() (any, error) {
 		return anyVersion, nil
 	}
 	return int64(v), nil
+}
+
+// printedDay is a day without its time; left out when it is zero.
+type printedDay time.Time
+
+// IsZero makes an empty day one to be left out.
+func (d printedDay) IsZero() bool { return time.Time(d).IsZero() }
+
+// MarshalYAML makes printedDay a yaml.Marshaler.
+func (d printedDay) MarshalYAML() (any, error) {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!timestamp", Value: time.Time(d).Format(time.DateOnly)}, nil
 }

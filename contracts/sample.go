@@ -66,7 +66,7 @@ func sampleType(r *rand.Rand, o *Outbox, route *EventRoute) string {
 	at := r.IntN(len(names))
 	for i := range names {
 		name := strings.ReplaceAll(route.Type, string(wildcard), names[(at+i)%len(names)])
-		if o.Route(name) == route {
+		if o.RouteOf(name, max(route.Version, 1)) == route {
 			return name
 		}
 	}

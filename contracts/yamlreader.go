@@ -222,6 +222,20 @@ func (s *section) number(key string, def, least, most float64) float64 {
 	return f
 }
 
+// date reads key as a day, at midnight UTC; zero when it is absent.
+func (s *section) date(key string) time.Time {
+	n := s.get(key)
+	if n == nil {
+		return time.Time{}
+	}
+	day, err := time.Parse(time.DateOnly, n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || day.IsZero() {
+		s.r.fault(n, "write it like 2026-02-19", "%s: %s is not a day", s.where, key)
+		return time.Time{}
+	}
+	return day
+}
+
 // flag reads true or false.
 func (s *section) flag(key string, def bool) bool {
 	n := s.get(key)

@@ -107,7 +107,7 @@ func (s *stage) nextRecord(lane contracts.Lane) *contracts.Record {
 }
 
 func (s *stage) route(rec *contracts.Record) *contracts.EventRoute {
-	return s.catalog.Outbox(rec.Outbox).Route(rec.EventType)
+	return s.catalog.Outbox(rec.Outbox).RouteOf(rec.EventType, rec.EventVersion)
 }
 
 // commit appends records in one commit and returns its time, which is their

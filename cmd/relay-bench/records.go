@@ -57,7 +57,7 @@ func (r *records) next(lane contracts.Lane) *contracts.Record {
 			continue
 		}
 		r.versions[id]++
-		pad(rec, outbox.Route(rec.EventType))
+		pad(rec, outbox.RouteOf(rec.EventType, rec.EventVersion))
 		return rec
 	}
 }

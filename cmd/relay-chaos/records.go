@@ -74,7 +74,7 @@ func (m *maker) next(aggregate string) entry {
 	r := &record{
 		outbox: rec.Outbox, id: rec.ID, eventID: rec.EventID, traceID: rec.TraceID, key: rec.IdempotencyKey,
 		aggregate: aggregate, version: rec.AggregateVersion, lane: rec.Lane, tier: rec.Tier,
-		targets: m.outbox.Route(rec.EventType).Targets, fate: fateSound,
+		targets: m.outbox.RouteOf(rec.EventType, rec.EventVersion).Targets, fate: fateSound,
 	}
 	e := entry{r, rec.ProducerFields()}
 	if m.random.Float64() < shareMarked {

@@ -108,7 +108,7 @@ func (p *Producers) aggregates(nth int) []*aggregate {
 // before.
 func (p *Producers) append(ctx context.Context, r *rand.Rand, a *aggregate) bool {
 	rec := p.Catalog.Sample(r, a.outbox, a.id, a.version+1, time.Now())
-	if !put(ctx, p.Client, p.Ledger, rec, a.outbox.Route(rec.EventType)) {
+	if !put(ctx, p.Client, p.Ledger, rec, a.outbox.RouteOf(rec.EventType, rec.EventVersion)) {
 		return false
 	}
 	a.version++
