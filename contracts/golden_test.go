@@ -110,8 +110,12 @@ var goldenChanges = map[string]map[string]any{
 
 func TestGolden(t *testing.T) {
 	cat := defaultCatalog(t)
-	records := goldenRecords(t, cat)
-	dir := filepath.Join("testdata", "golden")
+	compareGolden(t, cat, filepath.Join("testdata", "golden"), goldenRecords(t, cat))
+}
+
+// compareGolden holds what becomes of records against the files of dir.
+func compareGolden(t *testing.T, cat *Catalog, dir string, records map[string][]byte) {
+	t.Helper()
 	if *update {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)

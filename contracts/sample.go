@@ -3,7 +3,9 @@ package contracts
 import (
 	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,8 +13,8 @@ import (
 // Sample returns a sound record of one of o's event types, as its producer
 // would append it at now: pending, never attempted, with a trace of its own.
 // The same r gives the same record.
-// Payloads pass the schemas of the default catalog; schemas of another catalog
-// may want more.
+// A payload is made after one of its schema's examples. Without examples it passes
+// the schemas of the default catalog; schemas of another may want more.
 func (c *Catalog) Sample(r *rand.Rand, o *Outbox, aggregateID string, version int64, now time.Time) *Record {
 	route := o.Events[r.IntN(len(o.Events))]
 	return sampleOf(r, o, route, aggregateID, version, now)
@@ -37,14 +39,26 @@ func sampleOf(r *rand.Rand, o *Outbox, route *EventRoute, aggregateID string, ve
 		OccurredAt:       now.UTC().Truncate(time.Microsecond),
 		CreatedAt:        now.UTC().Truncate(time.Microsecond), // Firestore keeps microseconds
 		Status:           Pending,
-		Payload:          samplePayload(r, eventType, aggregateID, now.UTC().Truncate(time.Second)),
+		Payload:          samplePayload(r, route, eventType, aggregateID, version, now.UTC().Truncate(time.Second)),
 	}
 	if o.Shards > 1 {
 		rec.Shard = new(int64(ShardOf(aggregateID, o.Shards)))
 	}
-	rec.IdempotencyKey = IdempotencyKey(rec.EventID, rec.AggregateID, rec.AggregateVersion)
+	rec.IdempotencyKey, _ = route.IdempotencyKey(rec) // an example that its own schema refuses is named by Check
 	rec.ID = DocumentID(rec.IdempotencyKey)
 	return rec
+}
+
+// SampleAggregate returns the ID of a sample aggregate of o: its name, or where
+// o's payloads tell the aggregate, and may want a UUID for it, one made of the
+// name.
+func SampleAggregate(o *Outbox, name string) string {
+	if !slices.ContainsFunc(o.Events, func(e *EventRoute) bool { return e.Aggregate != "" }) {
+		return name
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	return randomUUID(rand.New(rand.NewPCG(h.Sum64(), 0)))
 }
 
 // What may stand for the '*' of a pattern. The second list is for a pattern

@@ -7,8 +7,16 @@ import (
 	"time"
 )
 
-// samplePayload returns a small payload as the producers of eventType write it.
-func samplePayload(r *rand.Rand, eventType, aggregateID string, now time.Time) map[string]any {
+// samplePayload returns a small payload as the producers of an event write it.
+func samplePayload(r *rand.Rand, route *EventRoute, eventType, aggregateID string, version int64, now time.Time) map[string]any {
+	if examples := route.Examples(); len(examples) > 0 {
+		v := variation{r: r, day: firstSampleDay.AddDate(0, 0, int(version%sampleDays)).Format(time.DateOnly), now: now, ids: make(map[string]string)}
+		payload, _ := v.of(examples[r.IntN(len(examples))]).(map[string]any)
+		if path, ok := route.Aggregate.path(); ok {
+			put(payload, path, aggregateID)
+		}
+		return payload
+	}
 	switch eventType {
 	case "RoleChanged":
 		role := pick(r, "admin", "editor", "viewer")

@@ -116,7 +116,7 @@ func (c *appendCmd) samples(catalog *contracts.Catalog) []appender.Record {
 	outbox, now := catalog.Outbox(c.Outbox), time.Now()
 	out := make([]appender.Record, c.Samples)
 	for i := range out {
-		aggregate := fmt.Sprintf("%s-%016x-%d", outbox.Name, seed, i%c.Aggregates)
+		aggregate := contracts.SampleAggregate(outbox, fmt.Sprintf("%s-%016x-%d", outbox.Name, seed, i%c.Aggregates))
 		rec := catalog.Sample(r, outbox, aggregate, int64(1+i/c.Aggregates), now)
 		out[i] = appender.Record{Outbox: outbox.Name, ID: rec.ID, Fields: rec.ProducerFields()}
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +39,28 @@ func TestLocalRecords(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(got.stdout) {
 			t.Errorf("%q is not in the output:\n%s", want, got.stdout)
 		}
+	}
+}
+
+// The consumers that a catalog names act on each event that names them, once.
+func TestLocalShowsTheConsumersOfTheMatchingCatalog(t *testing.T) {
+	t.Parallel()
+	got := runProgram(t, nil, "", "local", "--catalog", "../../contracts/catalogs/matching.yaml", "--records", "120", "--rate", "0", "--http", "127.0.0.1:0")
+	if got.code != shell.ExitOK {
+		t.Fatalf("local: %+v", got)
+	}
+	if !strings.Contains(got.stdout, "120 records appended, 120 delivered, 0 in the dead-letter queue, 0 held, 0 lost, in ") {
+		t.Errorf("not all arrived:\n%s", got.stdout)
+	}
+	consumers := regexp.MustCompile(`(?m)^consumers  analytics (\d+), auth (\d+), chat \d+, matching (\d+), notifications \d+, trust_safety \d+; \d+ repeats$`).FindStringSubmatch(got.stdout)
+	if consumers == nil {
+		t.Fatalf("the consumers are not told of:\n%s", got.stdout)
+	}
+	// Moderation decisions go to auth and matching, and all others to analytics.
+	all, _ := strconv.Atoi(consumers[1])
+	decided, _ := strconv.Atoi(consumers[2])
+	if all+decided != 120 || consumers[2] != consumers[3] {
+		t.Errorf("analytics acted on %s, auth on %s, matching on %s of 120", consumers[1], consumers[2], consumers[3])
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 )
 
 // Consumers read every topic of a catalog's targets, as the systems behind the
-// targets would, and the relay's lag samples. All of it goes into the ledger.
+// targets would, and the relay's lag samples. The consumers that the catalog names
+// have subscriptions of their own. All of it goes into the ledger.
 type Consumers struct {
 	Client  *pubsub.Client
 	Catalog *contracts.Catalog
@@ -32,6 +33,11 @@ func (c *Consumers) Subscribe(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, a := range audience(c.Catalog) {
+		if err := local.Subscribe(ctx, c.Client, a.topic, a.subscription()); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -43,18 +49,25 @@ func (c *Consumers) Run(ctx context.Context) error {
 		if topic == contracts.TopicMetrics {
 			handle = c.sample
 		}
+		g.Go(func() error { return c.receive(ctx, subscription(topic), handle) })
+	}
+	for _, a := range audience(c.Catalog) {
 		g.Go(func() error {
-			return local.Receive(ctx, c.Client, subscription(topic), func(messages []*pb.ReceivedMessage) {
-				for _, m := range messages {
-					handle(m.Message)
-				}
-			})
+			return c.receive(ctx, a.subscription(), func(m *pb.PubsubMessage) { c.attend(a, m) })
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("consume samples: %w", err)
 	}
 	return nil
+}
+
+func (c *Consumers) receive(ctx context.Context, subscription string, handle func(*pb.PubsubMessage)) error {
+	return local.Receive(ctx, c.Client, subscription, func(messages []*pb.ReceivedMessage) {
+		for _, m := range messages {
+			handle(m.Message)
+		}
+	})
 }
 
 func subscription(topic string) string { return "sample-" + topic }

@@ -25,6 +25,7 @@ type Ledger struct {
 	seen        *recent[delivery, struct{}]
 	lastVersion *recent[stream, Arrival]
 	lanes       map[contracts.Lane]*laneBook
+	consumers   map[string]*ConsumerTotals // those that the catalog names, by name
 	totals      Totals
 	changed     time.Time
 	handshakes  *handshakeBook // nil: no claims are set
@@ -33,7 +34,7 @@ type Ledger struct {
 // expectation is a record that has not reached all its targets.
 type expectation struct {
 	lane     contracts.Lane
-	targets  []string // still to come
+	targets  []string // still to come, and consumers behind them
 	appended bool     // the append is known to have succeeded
 }
 
@@ -72,6 +73,7 @@ func NewLedger() *Ledger {
 		seen:        newRecent[delivery, struct{}](remembered),
 		lastVersion: newRecent[stream, Arrival](remembered),
 		lanes:       map[contracts.Lane]*laneBook{},
+		consumers:   map[string]*ConsumerTotals{},
 		changed:     time.Now(),
 	}
 	for _, lane := range contracts.Lanes() {
@@ -146,11 +148,8 @@ func (l *Ledger) Arrive(a Arrival) {
 	}
 	l.seen.set(once, struct{}{})
 
-	if e := l.expected[a.Key]; e == nil {
+	if !l.reach(a.Key, a.Target) {
 		l.totals.Foreign++
-	} else {
-		e.targets = slices.DeleteFunc(e.targets, func(t string) bool { return t == a.Target })
-		l.settle(a.Key, e)
 	}
 
 	if a.Replay { // the order is that of the records that never died
@@ -165,6 +164,19 @@ func (l *Ledger) Arrive(a Arrival) {
 		return
 	}
 	l.lastVersion.set(in, a)
+}
+
+// reach takes a target, or a consumer, off those that a record is still to reach. It
+// reports false for a record that is not expected.
+func (l *Ledger) reach(key, target string) bool {
+	e := l.expected[key]
+	if e == nil {
+		return false
+	}
+	e.targets = slices.DeleteFunc(e.targets, func(t string) bool { return t == target })
+	l.changed = time.Now()
+	l.settle(key, e)
+	return true
 }
 
 // Lag books how long after its append a record was acknowledged by a target.
@@ -198,11 +210,12 @@ type Totals struct {
 	OutOfOrder int64        // of these, after a later version of their aggregate
 	// FirstOutOfOrder tells of the first of these; "" while there is none.
 	FirstOutOfOrder string
-	Replayed        int64       // of these, first deliveries of dead letters
-	Foreign         int64       // of these, of records that are none of this ledger's
-	Samples         int64       // lags booked
-	Changed         time.Time   // when something was last appended or arrived
-	Handshakes      *Handshakes // nil: no claims are set
+	Replayed        int64            // of these, first deliveries of dead letters
+	Foreign         int64            // of these, of records that are none of this ledger's
+	Samples         int64            // lags booked
+	Changed         time.Time        // when something was last appended or arrived
+	Handshakes      *Handshakes      // nil: no claims are set
+	Consumers       []ConsumerTotals // those that the catalog names and that were told of something, by name
 }
 
 // LaneTotals is one lane of the ledger. Its lags are zero before any is known.
@@ -233,6 +246,9 @@ func (l *Ledger) Totals() Totals {
 	t := l.totals
 	t.Changed = l.changed
 	t.Handshakes = l.handshakes.totals()
+	for _, name := range slices.Sorted(maps.Keys(l.consumers)) {
+		t.Consumers = append(t.Consumers, *l.consumers[name])
+	}
 	for _, lane := range contracts.Lanes() {
 		book := l.lanes[lane]
 		late := book.late.Merge()

@@ -98,7 +98,7 @@ func (p *Producers) aggregates(nth int) []*aggregate {
 	var mine []*aggregate
 	for i := nth; i < aggregatesPerOutbox; i += producers {
 		for _, outbox := range p.Catalog.Outboxes {
-			mine = append(mine, &aggregate{outbox: outbox, id: fmt.Sprintf("%s-%08x-%d", outbox.Name, uint32(p.Seed), i)})
+			mine = append(mine, &aggregate{outbox: outbox, id: contracts.SampleAggregate(outbox, fmt.Sprintf("%s-%08x-%d", outbox.Name, uint32(p.Seed), i))})
 		}
 	}
 	return mine
@@ -108,17 +108,17 @@ func (p *Producers) aggregates(nth int) []*aggregate {
 // before.
 func (p *Producers) append(ctx context.Context, r *rand.Rand, a *aggregate) bool {
 	rec := p.Catalog.Sample(r, a.outbox, a.id, a.version+1, time.Now())
-	if !put(ctx, p.Client, p.Ledger, rec, a.outbox.RouteOf(rec.EventType, rec.EventVersion)) {
+	if !put(ctx, p.Client, p.Ledger, rec, destinations(p.Catalog, a.outbox.RouteOf(rec.EventType, rec.EventVersion))) {
 		return false
 	}
 	a.version++
 	return true
 }
 
-// put appends a record and books it, and tries until it is in. It is false when
-// ctx ended before.
-func put(ctx context.Context, client *firestore.Client, ledger *Ledger, rec *contracts.Record, route *contracts.EventRoute) bool {
-	ledger.Expect(rec.IdempotencyKey, route.Lane, route.Targets)
+// put appends a record and books it with what it is to reach, and tries until it is
+// in. It is false when ctx ended before.
+func put(ctx context.Context, client *firestore.Client, ledger *Ledger, rec *contracts.Record, reach []string) bool {
+	ledger.Expect(rec.IdempotencyKey, rec.Lane, reach)
 	for {
 		err := commit(ctx, client, rec)
 		// An append whose answer was lost is there when it is tried again.

@@ -61,6 +61,9 @@ func (s Summary) Print(w io.Writer) {
 	if h := s.Totals.Handshakes; h != nil {
 		fmt.Fprintf(w, "claims  %s\n", h)
 	}
+	if line := audienceLine(s.Totals.Consumers); line != "" {
+		fmt.Fprintln(w, line)
+	}
 	if in > 0 {
 		n := float64(in)
 		fmt.Fprintf(w, "billed per record: %.2f reads, %.2f writes, %.2f deletes (the appends themselves apart)\n",

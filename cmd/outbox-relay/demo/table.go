@@ -31,6 +31,9 @@ func (v View) Table() string {
 	if h := v.Totals.Handshakes; h != nil {
 		fmt.Fprintf(&b, "claims  %s\n", h)
 	}
+	if line := audienceLine(v.Totals.Consumers); line != "" {
+		fmt.Fprintln(&b, line)
+	}
 	for _, note := range v.Notes {
 		fmt.Fprintf(&b, "%s\n", note)
 	}
@@ -48,6 +51,9 @@ func (v View) Line() string {
 	fmt.Fprintf(&b, " | duplicates=%d outOfOrder=%d", v.Totals.Duplicates, v.Totals.OutOfOrder)
 	if h := v.Totals.Handshakes; h != nil {
 		fmt.Fprintf(&b, " | claims set=%d refreshed=%d p50=%s refused=%d", h.Set, h.Refreshed, lag(h.P50), h.Refused)
+	}
+	if line := audienceLine(v.Totals.Consumers); line != "" {
+		fmt.Fprintf(&b, " | %s", line)
 	}
 	return b.String()
 }

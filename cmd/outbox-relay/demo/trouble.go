@@ -42,8 +42,8 @@ type Trouble struct {
 	Record *contracts.Record
 	Tier   contracts.Tier
 
-	route *contracts.EventRoute
-	topic string // that refuses it; "": the handler of claims does, as the account has no user yet
+	reach []string // see destinations
+	topic string   // that refuses it; "": the handler of claims does, as the account has no user yet
 	// later are records of the same aggregate, appended once it is dead: held
 	// behind a SECURITY_BLOCK dead letter, delivered past any other.
 	later []planned
@@ -55,7 +55,7 @@ func (t *Trouble) DeadLetter() string { return dlq.ID(t.Record.IdempotencyKey) }
 // planned is a record that is to be appended.
 type planned struct {
 	record *contracts.Record
-	route  *contracts.EventRoute
+	reach  []string
 }
 
 // Account is the account that has no user until the trouble is a dead letter;
@@ -80,17 +80,17 @@ func Plan(c *contracts.Catalog, seed uint64, spare string) []*Trouble {
 		if route == nil {
 			continue
 		}
-		aggregate := fmt.Sprintf("trouble-%d-%08x", len(troubles)+1, uint32(seed))
+		aggregate := contracts.SampleAggregate(outbox, fmt.Sprintf("trouble-%d-%08x", len(troubles)+1, uint32(seed)))
 		t := &Trouble{
-			Record: sample(c, r, outbox, route, aggregate, 1), Tier: tier, route: route, topic: c.Targets[route.Targets[0]].Topic,
+			Record: sample(c, r, outbox, route, aggregate, 1), Tier: tier, reach: destinations(c, route), topic: c.Targets[route.Targets[0]].Topic,
 		}
 		for v := range int64(following) {
-			t.later = append(t.later, planned{sample(c, r, outbox, route, aggregate, 2+v), route})
+			t.later = append(t.later, planned{sample(c, r, outbox, route, aggregate, 2+v), destinations(c, route)})
 		}
 		// A freeze holds the records of every outbox.
 		others := slices.DeleteFunc(slices.Clone(c.Outboxes), func(o *contracts.Outbox) bool { return o == outbox })
 		if other, route := choose(&contracts.Catalog{Outboxes: others}, favourites[contracts.SafeAuto], fit); route != nil && tier == contracts.SecurityBlock {
-			t.later = append(t.later, planned{sample(c, r, other, route, aggregate, 1), route})
+			t.later = append(t.later, planned{sample(c, r, other, route, aggregate, 1), destinations(c, route)})
 		}
 		troubles = append(troubles, t)
 	}
@@ -152,7 +152,7 @@ func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
 		return err
 	}
 	defer mend()
-	if !put(ctx, m.Client, m.Ledger, t.Record, t.route) {
+	if !put(ctx, m.Client, m.Ledger, t.Record, t.reach) {
 		return ctx.Err()
 	}
 	if err := m.awaitDead(ctx, t); err != nil {
@@ -164,7 +164,7 @@ func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
 		}
 	}
 	for _, later := range t.later {
-		if !put(ctx, m.Client, m.Ledger, later.record, later.route) {
+		if !put(ctx, m.Client, m.Ledger, later.record, later.reach) {
 			return ctx.Err()
 		}
 	}

@@ -74,7 +74,7 @@ func TestPlanTroublesTheHandlerOfClaims(t *testing.T) {
 func TestPlanLeavesOutWhatItCannotShow(t *testing.T) {
 	c := planCatalog(t)
 	for _, trouble := range Plan(c, 7, "FUNNEL_CRITICAL") {
-		for _, target := range trouble.route.Targets {
+		for _, target := range trouble.reach {
 			if target == "FUNNEL_CRITICAL" {
 				t.Errorf("%s goes to the target that is spared", trouble.Record.EventType)
 			}
