@@ -1,10 +1,8 @@
 package contracts
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -92,7 +90,7 @@ func (p *catalogParser) checkPayloadPath(s *section, key string, n *yaml.Node, e
 	at, names := jsonPath(FieldPayload), strings.Split(path, ".")
 	places := []*jsonschema.Schema{e.Schema}
 	for i, name := range names {
-		places = allOf(places)
+		places = SchemaParts(places...)
 		if !slices.ContainsFunc(places, func(s *jsonschema.Schema) bool { return slices.Contains(s.Required, name) }) {
 			p.r.fault(n, "require it there", "%s: %s names {payload.%s}, and schema %s does not require %s", s.where, key, path, e.SchemaName, at.key(name))
 			return
@@ -109,90 +107,10 @@ func (p *catalogParser) checkPayloadPath(s *section, key string, n *yaml.Node, e
 		if i == len(names)-1 {
 			want, wanted = []string{"string", "integer", "boolean"}, "a string, an integer or a boolean"
 		}
-		types := typesOf(places)
+		types, _ := SchemaTypes(places...)
 		if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return !slices.Contains(want, t) }) {
 			p.r.fault(n, "let nothing else be there", "%s: %s names {payload.%s}, and schema %s does not say that %s is %s", s.where, key, path, e.SchemaName, at, wanted)
 			return
 		}
 	}
-}
-
-// allOf returns the schemas that a value has to satisfy together: those given,
-// and what they refer to. It enters no alternatives.
-func allOf(schemas []*jsonschema.Schema) []*jsonschema.Schema {
-	var out []*jsonschema.Schema
-	var add func(*jsonschema.Schema)
-	add = func(s *jsonschema.Schema) {
-		if s == nil || slices.Contains(out, s) {
-			return
-		}
-		out = append(out, s)
-		add(s.Ref)
-		for _, part := range s.AllOf {
-			add(part)
-		}
-	}
-	for _, s := range schemas {
-		add(s)
-	}
-	return out
-}
-
-// typesOf lists the JSON types that schemas, all of which hold, leave to a value;
-// none when they do not say.
-func typesOf(schemas []*jsonschema.Schema) []string {
-	var types []string
-	known := false
-	narrow := func(allowed []string) {
-		if !known {
-			types, known = allowed, true
-			return
-		}
-		var both []string
-		for _, t := range types {
-			switch {
-			case slices.Contains(allowed, t), t == "integer" && slices.Contains(allowed, "number"):
-				both = append(both, t)
-			case t == "number" && slices.Contains(allowed, "integer"):
-				both = append(both, "integer")
-			}
-		}
-		types = both
-	}
-	for _, s := range allOf(schemas) {
-		if s.Types != nil {
-			narrow(s.Types.ToStrings())
-		}
-		if s.Enum != nil {
-			var allowed []string
-			for _, v := range s.Enum.Values {
-				allowed = append(allowed, jsonTypeOf(v))
-			}
-			narrow(allowed)
-		}
-		if s.Const != nil {
-			narrow([]string{jsonTypeOf(*s.Const)})
-		}
-	}
-	return types
-}
-
-// jsonTypeOf names the JSON type of a value in a schema.
-func jsonTypeOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case json.Number:
-		if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return "integer"
-		}
-		return "number"
-	case []any:
-		return "array"
-	}
-	return "object"
 }

@@ -29,6 +29,7 @@ func loadCatalog(file string) (*contracts.Catalog, error) {
 type catalogCmd struct {
 	Validate catalogValidateCmd `cmd:"" help:"Check a catalog: every fault with its line, and warnings."`
 	Print    catalogPrintCmd    `cmd:"" help:"Print the catalog with all defaults filled in."`
+	Diff     catalogDiffCmd     `cmd:"" help:"Tell what a change of a catalog means for producers, consumers and operators."`
 
 	Topics       catalogTopicsCmd       `cmd:"" help:"Print the Pub/Sub topics that the catalog needs, and what their subscriptions need."`
 	Indexes      catalogIndexesCmd      `cmd:"" help:"Print the Firestore indexes, exemptions and TTL policies that the service needs, as firestore.indexes.json."`
