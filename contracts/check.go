@@ -68,19 +68,22 @@ func (c *Catalog) Check(rec *Record, decoded Faults) Checked {
 type judge struct {
 	rec     *Record
 	route   *EventRoute
-	known   bool // the catalog declares the record's version of it, whose schema and templates hold
+	known   bool // the catalog declares the record's version of it
+	holds   bool // its schema and templates are to be kept to
 	decoded Faults
 	faults  Faults
 	size    int // of the payload as JSON, roughly
 }
 
-// find looks up the record's route: that of its version, or for the lane and tier
-// of one that the catalog does not declare, that of the newest.
+// find looks up the record's route: that of its version, or where the catalog does not
+// declare that, the newest, for lane and tier. What else is wrong with such a record is
+// told only where there is no other version that it could be meant for.
 func (j *judge) find(o *Outbox) {
 	j.route = o.RouteOf(j.rec.EventType, j.rec.EventVersion)
-	j.known = j.route != nil
+	j.known, j.holds = j.route != nil, j.route != nil
 	if !j.known {
 		j.route = o.Route(j.rec.EventType)
+		j.holds = len(o.Versions(j.rec.EventType)) == 1
 	}
 }
 
@@ -106,7 +109,7 @@ func (j *judge) identity() {
 	if j.sound(FieldAggregateID) && r.AggregateID == "" {
 		j.fault(FieldAggregateID, "is empty")
 	}
-	if (!j.known || j.route.Key == "") && j.sound(FieldEventID, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey) &&
+	if (!j.holds || j.route.Key == "") && j.sound(FieldEventID, FieldAggregateID, FieldAggregateVersion, FieldIdempotencyKey) &&
 		!isIdempotencyKey(r.IdempotencyKey, r.EventID, r.AggregateID, r.AggregateVersion) {
 		j.fault(FieldIdempotencyKey, "is not "+string(DefaultKey))
 	}
@@ -189,7 +192,7 @@ func (j *judge) payload() (payload any, sound bool) {
 	}
 	if j.rec.PayloadJSON != "" {
 		j.size = len(j.rec.PayloadJSON)
-		if !j.known || j.route.Schema == nil && !j.route.Key.readsPayload() && !j.route.Aggregate.readsPayload() {
+		if !j.holds || j.route.Schema == nil && !j.route.Key.readsPayload() && !j.route.Aggregate.readsPayload() {
 			return nil, true
 		}
 		var err error
@@ -206,7 +209,7 @@ func (j *judge) payload() (payload any, sound bool) {
 	scan := scanPayload(j.rec.Payload)
 	j.size = scan.size
 	j.faults = append(j.faults, scan.faults...)
-	if len(scan.faults) > 0 || !j.known {
+	if len(scan.faults) > 0 || !j.holds {
 		return nil, false
 	}
 	payload = j.rec.Payload
@@ -230,7 +233,7 @@ func (j *judge) schema(payload any) bool {
 // templates judges the fields that the catalog says how to make, of a record whose
 // payload is sound: what they are made of is not to blame then.
 func (j *judge) templates(payload any, sound bool) {
-	if !sound || !j.known {
+	if !sound || !j.holds {
 		return
 	}
 	for _, m := range [...]struct {
