@@ -1,0 +1,54 @@
+package outbox
+
+import (
+	"bytes"
+
+	"cloud.google.com/go/firestore"
+
+	"outboxrelay/contracts"
+)
+
+// differs returns the fields in which two records of one key are not the same event;
+// none for a repeat. Trace, times, event ID and what the catalog says do not count.
+func differs(a, b *contracts.Record) (fields []string) {
+	for _, f := range []struct {
+		name string
+		same bool
+	}{
+		{contracts.FieldEventType, a.EventType == b.EventType},
+		{contracts.FieldEventVersion, a.EventVersion == b.EventVersion},
+		{contracts.FieldAggregateType, a.AggregateType == b.AggregateType},
+		{contracts.FieldAggregateID, a.AggregateID == b.AggregateID},
+		{contracts.FieldPayload, samePayload(a, b)},
+	} {
+		if !f.same {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
+}
+
+// samePayload compares payloads as consumers get them, so that 1.0 of a producer in
+// another language is 1.
+func samePayload(a, b *contracts.Record) bool {
+	left, errLeft := contracts.MarshalEnvelope(&contracts.Record{Payload: a.Payload})
+	right, errRight := contracts.MarshalEnvelope(&contracts.Record{Payload: b.Payload})
+	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+// outcome tells what a document that was read means for the record that is to be
+// created there.
+func outcome(r *Record, found *firestore.DocumentSnapshot) (Result, []string) {
+	result := Result{Document: r.Document, EventID: r.EventID, IdempotencyKey: r.IdempotencyKey, TraceID: r.TraceID}
+	if found == nil || !found.Exists() {
+		return result, nil
+	}
+	stored, faults := contracts.DecodeRecord(r.record.Outbox, r.record.ID, found.Data())
+	different := differs(stored, r.record)
+	if len(different) == 0 && len(faults) > 0 {
+		different = []string{faults[0].Field}
+	}
+	result.Repeated = true
+	result.EventID, result.TraceID = stored.EventID, stored.TraceID
+	return result, different
+}
