@@ -34,7 +34,7 @@ func appendFillsInTheRest(t *testing.T, s *slice) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventID := outbox.EventID("accOutbox", "WalletCredited", "acc-1", 7)
+	eventID := outbox.EventID("accOutbox", "WalletCredited", 1, "acc-1", 7)
 	doc, err := results[0].Document.Get(t.Context())
 	if err != nil {
 		t.Fatal(err)

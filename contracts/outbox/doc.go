@@ -27,8 +27,8 @@
 // # What a repeat is
 //
 // A record's document ID is made of its idempotency key. Unless the event brings an
-// ID of its own, the event ID is derived from outbox, event type, aggregate and
-// version, so that the same step of the same aggregate is the same record however
+// ID of its own, the event ID is derived from outbox, event type and version,
+// aggregate and its version, so that the same step of the same aggregate is the same record however
 // often a request is tried again. A second append of a key is a repeat if event type
 // and version, aggregate and payload are the same; trace and times may differ. If
 // they are not, two events claim the same place, and that is a collision.

@@ -79,9 +79,9 @@ func ExampleAppender_Append() {
 	fmt.Println(credit("acc-1", 25))
 	fmt.Println(credit("acc-1", 5))
 	// Output:
-	// accOutbox 49a71629-5c65-5316-a36b-07d7b1295c71:acc-1:1
+	// accOutbox b826f531-c502-5e60-92b8-69e19391f269:acc-1:1
 	// <nil>
-	// accOutbox 3832ad50-c5fc-5580-86c1-c3be08f93b71:acc-1:2
+	// accOutbox 73b9dee0-9287-564c-9fe4-16b35aa90813:acc-1:2
 	// <nil>
 }
 

@@ -46,11 +46,12 @@ func (a *Appender) accept(ctx context.Context, e *Event) (*Record, *InvalidEvent
 		rejected.Faults = append(rejected.Faults, *fault)
 		return nil, rejected
 	}
-	rec := a.draft(ctx, e, box)
 	if payload == nil { // judge the rest; what is wrong with the payload is told already
 		payload = map[string]any{}
 	}
+	rec := a.draft(ctx, e, box)
 	rec.Payload = payload
+	identify(rec)
 	rejected.Outbox = rec.Outbox
 
 	// The fields as the relay will read them, judged by its own check.
@@ -75,7 +76,7 @@ func (a *Appender) accept(ctx context.Context, e *Event) (*Record, *InvalidEvent
 	}, nil
 }
 
-// draft fills in all of a record but its payload. box is nil for an outbox that the
+// draft fills in all of a record but its payload and identity. box is nil for an outbox that the
 // catalog does not declare.
 func (a *Appender) draft(ctx context.Context, e *Event, box *contracts.Outbox) *contracts.Record {
 	now := time.Now().UTC().Truncate(precision)
@@ -103,16 +104,21 @@ func (a *Appender) draft(ctx context.Context, e *Event, box *contracts.Outbox) *
 	if e.Version < 0 {
 		rec.EventVersion = e.Version
 	}
-	if rec.EventID == "" {
-		rec.EventID = EventID(rec.Outbox, e.Type, e.AggregateID, e.AggregateVersion)
-	}
-	rec.IdempotencyKey = contracts.IdempotencyKey(rec.EventID, rec.AggregateID, rec.AggregateVersion)
-	rec.ID = contracts.DocumentID(rec.IdempotencyKey)
 	rec.TraceID, rec.Traceparent = traceOf(ctx)
 	if e.TraceID != "" {
 		rec.TraceID = e.TraceID
 	}
 	return rec
+}
+
+// identify gives a record that is filled in otherwise its event ID, key and document
+// ID.
+func identify(rec *contracts.Record) {
+	if rec.EventID == "" {
+		rec.EventID = EventID(rec.Outbox, rec.EventType, rec.EventVersion, rec.AggregateID, rec.AggregateVersion)
+	}
+	rec.IdempotencyKey = contracts.IdempotencyKey(rec.EventID, rec.AggregateID, rec.AggregateVersion)
+	rec.ID = contracts.DocumentID(rec.IdempotencyKey)
 }
 
 // sorted puts faults that were found in the order of a map into one that is always
