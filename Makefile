@@ -12,6 +12,10 @@ tool_inputs := .ci/tools/go.mod .ci/tools/go.sum $(wildcard .ci/tools/*/*.go)
 # Google's Auth emulator, from npm.
 FIREBASE := deploy/local/google/firebase
 
+# TypeScript and what the generated producer's end imports, from npm. Its tests are
+# skipped where they are not installed.
+NODE_PRODUCER := contracts/node
+
 # axe-core, from npm: what it finds fails the console's browser tests. They run
 # without it where it is not installed, and are skipped without a Chromium.
 AXE := .ci/tools/axe
@@ -49,6 +53,9 @@ image: ## make the container image as an OCI archive in dist, with its SBOM; IMA
 .PHONY: test
 test: ## run the tests that need nothing installed, and little time
 	go test -shuffle=on -timeout 75m $(TEST_ARGS) $(PKGS)
+
+.PHONY: node-packages
+node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what the TypeScript of contracts/node is tested with
 
 # How many tests of a package run at once under the race detector, which leaves no
 # processor idle: more would only make each of them later.
@@ -188,7 +195,7 @@ run-local: ## run everything embedded, with samples; LOCAL_ARGS=...
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf dist $(TOOLS) $(AXE)/node_modules $(FIREBASE)/node_modules deploy/local/firestore/nodecheck/node_modules \
+	rm -rf dist $(TOOLS) $(NODE_PRODUCER)/node_modules $(AXE)/node_modules $(FIREBASE)/node_modules deploy/local/firestore/nodecheck/node_modules \
 		deploy/local/client/node_modules deploy/firestore/rulestest/node_modules
 
 # The stamp is newer than its inputs once all tools are built.
@@ -200,6 +207,10 @@ $(TOOLS)/installed: $(tool_inputs)
 # npm writes this file last. No script of a package is run.
 $(AXE)/node_modules/.package-lock.json: $(AXE)/package.json $(AXE)/package-lock.json
 	npm ci --prefix $(AXE) --ignore-scripts --no-audit --no-fund
+	touch $@
+
+$(NODE_PRODUCER)/node_modules/.package-lock.json: $(NODE_PRODUCER)/package.json $(NODE_PRODUCER)/package-lock.json
+	npm ci --prefix $(NODE_PRODUCER) --ignore-scripts --no-audit --no-fund
 	touch $@
 
 $(FIREBASE)/node_modules/.package-lock.json: $(FIREBASE)/package.json $(FIREBASE)/package-lock.json

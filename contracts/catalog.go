@@ -17,6 +17,9 @@ type Catalog struct {
 	Retry    RetryPolicy
 	Replay   ReplayPolicy
 	Warnings []string // "file:line: what may surprise"
+	// SchemaFiles holds the text of every file that a schema of Outboxes is in or
+	// refers to, by its path below the catalog's directory.
+	SchemaFiles map[string][]byte
 }
 
 // LanePolicy is one lane's character.

@@ -30,6 +30,7 @@ func ParseCatalog(name string, data []byte, schemas fs.FS) (*Catalog, error) {
 		return nil, e
 	}
 	cat.Warnings = warnings
+	cat.SchemaFiles = p.schemas.read
 	return cat, nil
 }
 

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +21,11 @@ const schemaScheme = "catalog:///"
 type schemaSet struct {
 	files    fs.FS
 	compiler *jsonschema.Compiler
+	read     map[string][]byte // by path, as they were
 }
 
 func newSchemaSet(files fs.FS) *schemaSet {
-	s := &schemaSet{files: files, compiler: jsonschema.NewCompiler()}
+	s := &schemaSet{files: files, compiler: jsonschema.NewCompiler(), read: make(map[string][]byte)}
 	s.compiler.DefaultDraft(jsonschema.Draft2020)
 	s.compiler.UseLoader(s)
 	return s
@@ -40,10 +42,15 @@ func (s *schemaSet) Load(url string) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read from
-	doc, err := jsonschema.UnmarshalJSON(io.LimitReader(f, maxCatalogBytes))
+	data, err := io.ReadAll(io.LimitReader(f, maxCatalogBytes))
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("read JSON: %w", err)
 	}
+	s.read[name] = data
 	return doc, nil
 }
 

@@ -31,6 +31,7 @@ type catalogCmd struct {
 	Print    catalogPrintCmd    `cmd:"" help:"Print the catalog with all defaults filled in."`
 	Diff     catalogDiffCmd     `cmd:"" help:"Tell what a change of a catalog means for producers, consumers and operators."`
 
+	Node         catalogNodeCmd         `cmd:"" help:"Print the producer's end in TypeScript: a type for each payload, and a class that appends in a transaction."`
 	Topics       catalogTopicsCmd       `cmd:"" help:"Print the Pub/Sub topics that the catalog needs, and what their subscriptions need."`
 	Indexes      catalogIndexesCmd      `cmd:"" help:"Print the Firestore indexes, exemptions and TTL policies that the service needs, as firestore.indexes.json."`
 	Permissions  catalogPermissionsCmd  `cmd:"" help:"Print the IAM permissions that the service needs, each with the call that needs it."`

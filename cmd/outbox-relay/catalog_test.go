@@ -126,3 +126,21 @@ func TestCatalogPermissions(t *testing.T) {
 		t.Errorf("%d permissions without the handler of claims, want 9 (%v)", len(got), err)
 	}
 }
+
+func TestCatalogNode(t *testing.T) {
+	want, err := os.ReadFile(root + "/contracts/node/default.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := runProgram(t, nil, "", "catalog", "node")
+	if diff := cmp.Diff(string(want), got.stdout); diff != "" || got.code != shell.ExitOK {
+		t.Errorf("catalog node: exit code %d (-default.ts +got):\n%s", got.code, diff)
+	}
+	file := filepath.Join(t.TempDir(), "outbox.ts")
+	if got := runProgram(t, nil, "", "catalog", "node", "--output", file); got.code != shell.ExitOK || got.stdout != "" {
+		t.Errorf("catalog node --output: %+v", got)
+	}
+	if written, err := os.ReadFile(file); err != nil || string(written) != string(want) {
+		t.Errorf("written: %d bytes, %v; want %d", len(written), err, len(want))
+	}
+}

@@ -43,6 +43,19 @@ func TestProducersPageShowsTheExample(t *testing.T) {
 	}
 }
 
+// The TypeScript on docs/PRODUCERS.md is what is compiled and run by the tests of
+// contracts/node.
+func TestProducersPageShowsTheTypeScript(t *testing.T) {
+	tested, err := os.ReadFile(filepath.Join(root, "contracts/node/test/page.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.ReplaceAll(blocks(page(t, "PRODUCERS.md"), "ts")[0], "'./outbox.js'", "'../default.js'")
+	if diff := cmp.Diff(string(tested), shown); diff != "" {
+		t.Errorf("the page's TypeScript (-tested +page):\n%s", diff)
+	}
+}
+
 // The commands at the top of docs/PRODUCERS.md print what stands below them.
 func TestProducersPageWorksByCopyAndPaste(t *testing.T) {
 	t.Parallel()
