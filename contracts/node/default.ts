@@ -17,9 +17,7 @@ export interface Payload {
 }
 
 interface Common {
-  /** Its records are delivered in the order of aggregateVersion. */
-  aggregateId: string;
-  /** 0 or more: the position of the event within its aggregate. */
+  /** 0 or more: the position of the event within its aggregate, the records of which are delivered in that order. */
   aggregateVersion: number;
   aggregateType?: string;
   /** A UUID; without it one is derived, so that a second append of the same is known. */
@@ -126,29 +124,29 @@ export type ScheduleAssigned = {
 };
 
 export type Event = Common & (
-  | { type: "TagLifecycleEvent"; outbox?: "tagOutbox"; version?: 1; payload: Payload }
-  | { type: "AuditEvent"; outbox: "tagOutbox"; version?: 1; payload: Payload }
-  | { type: "RoleChanged"; outbox?: "accOutbox"; version?: 1; payload: RoleChanged }
-  | { type: "PolicyChanged"; outbox?: "accOutbox"; version?: 1; payload: PolicyChanged }
-  | { type: "WalletDeducted"; outbox?: "accOutbox"; version?: 1; payload: WalletDeducted }
-  | { type: "WalletCredited"; outbox?: "accOutbox"; version?: 1; payload: WalletCredited }
-  | { type: "AccountCreated"; outbox?: "accOutbox"; version?: 1; payload: Payload }
-  | { type: "AuditEvent"; outbox: "accOutbox"; version?: 1; payload: Payload }
-  | { type: "OrgContextProvisioned"; outbox?: "orgOutbox"; version?: 1; payload: Payload }
-  | { type: "MemberJoined"; outbox?: "orgOutbox"; version?: 1; payload: Payload }
-  | { type: "MemberLeft"; outbox?: "orgOutbox"; version?: 1; payload: Payload }
-  | { type: "SkillRecognitionGranted"; outbox?: "orgOutbox"; version?: 1; payload: Payload }
-  | { type: "SkillRecognitionRevoked"; outbox?: "orgOutbox"; version?: 1; payload: Payload }
-  | { type: "AuditEvent"; outbox: "orgOutbox"; version?: 1; payload: Payload }
-  | { type: "SkillXpAdded"; outbox?: "skillOutbox"; version?: 1; payload: Payload }
-  | { type: "SkillXpDeducted"; outbox?: "skillOutbox"; version?: 1; payload: Payload }
-  | { type: "AuditEvent"; outbox: "skillOutbox"; version?: 1; payload: Payload }
-  | { type: "AuditEvent"; outbox: "wsOutbox"; version?: 1; payload: Payload }
-  | { type: string; outbox: "wsOutbox"; version?: number; payload: Payload }
-  | { type: "ScheduleAssigned"; outbox?: "schedOutbox"; version?: 1; payload: ScheduleAssigned }
-  | { type: "ScheduleProposed"; outbox?: "schedOutbox"; version?: 1; payload: Payload }
-  | { type: "AuditEvent"; outbox: "schedOutbox"; version?: 1; payload: Payload }
-  | { type: `Compensating${string}`; outbox: "schedOutbox"; version?: number; payload: Payload }
+  | { type: "TagLifecycleEvent"; outbox?: "tagOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "AuditEvent"; outbox: "tagOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "RoleChanged"; outbox?: "accOutbox"; version?: 1; aggregateId: string; payload: RoleChanged }
+  | { type: "PolicyChanged"; outbox?: "accOutbox"; version?: 1; aggregateId: string; payload: PolicyChanged }
+  | { type: "WalletDeducted"; outbox?: "accOutbox"; version?: 1; aggregateId: string; payload: WalletDeducted }
+  | { type: "WalletCredited"; outbox?: "accOutbox"; version?: 1; aggregateId: string; payload: WalletCredited }
+  | { type: "AccountCreated"; outbox?: "accOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "AuditEvent"; outbox: "accOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "OrgContextProvisioned"; outbox?: "orgOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "MemberJoined"; outbox?: "orgOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "MemberLeft"; outbox?: "orgOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "SkillRecognitionGranted"; outbox?: "orgOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "SkillRecognitionRevoked"; outbox?: "orgOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "AuditEvent"; outbox: "orgOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "SkillXpAdded"; outbox?: "skillOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "SkillXpDeducted"; outbox?: "skillOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "AuditEvent"; outbox: "skillOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "AuditEvent"; outbox: "wsOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: string; outbox: "wsOutbox"; version?: number; aggregateId: string; payload: Payload }
+  | { type: "ScheduleAssigned"; outbox?: "schedOutbox"; version?: 1; aggregateId: string; payload: ScheduleAssigned }
+  | { type: "ScheduleProposed"; outbox?: "schedOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: "AuditEvent"; outbox: "schedOutbox"; version?: 1; aggregateId: string; payload: Payload }
+  | { type: `Compensating${string}`; outbox: "schedOutbox"; version?: number; aggregateId: string; payload: Payload }
 );
 
 // ---- the catalog ----
@@ -340,7 +338,13 @@ export class Outbox {
     const eventVersion = event.version ?? (route?.version || 1);
     if (!Number.isSafeInteger(eventVersion) || eventVersion < 1) fault('eventVersion', `is ${eventVersion}, want 1 or more`);
 
-    const { aggregateId, aggregateVersion } = event;
+    const schemaFaults = payloadSound && route?.schema ? this.#schemaFaults(route.schema, payload!) : [];
+    // What a template lacks in a payload that is not sound is not to blame.
+    const lacks: Report = payloadSound && schemaFaults.length === 0 ? fault : () => undefined;
+    const { aggregateVersion } = event;
+    const made = route?.aggregate && filled(route.aggregate, { eventType: event.type, eventVersion, aggregateVersion }, payload, lacks);
+    const aggregateId = event.aggregateId ?? made!;
+    if (made && made !== aggregateId && lacks === fault) fault('aggregateId', `is not ${route!.aggregate}`);
     if (typeof aggregateId !== 'string') fault('aggregateId', `is ${named(aggregateId)}, want a string`);
     else if (aggregateId === '') fault('aggregateId', 'is empty');
     if (!Number.isSafeInteger(aggregateVersion)) fault('aggregateVersion', 'is no integer');
@@ -353,7 +357,7 @@ export class Outbox {
     const span = spanOfContext();
     const fields: Fields = {
       eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion,
-      idempotencyKey: filled(route?.key ?? defaultKey, { eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion }, payload, fault),
+      idempotencyKey: filled(route?.key ?? defaultKey, { eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion }, payload, lacks),
       traceId: event.traceId ?? span.traceId,
       producer: box.slice, lane: route?.lane ?? 'STANDARD_LANE', dlqTier: route?.tier ?? 'REVIEW_REQUIRED',
       occurredAt, payload: payload ?? {}, status: 'pending',
@@ -369,7 +373,7 @@ export class Outbox {
       else if (field !== 'aggregateType' && bytes(text) > maxAttribute) fault(field, `is ${bytes(text)} bytes long, want ${maxAttribute} at most`);
     }
     if (fields.traceId === '') fault('traceId', 'is empty');
-    if (payloadSound && route?.schema) faults.push(...this.#schemaFaults(route.schema, payload!));
+    faults.push(...schemaFaults);
 
     const id = fields.idempotencyKey.replaceAll('%', '%25').replaceAll('/', '%2F');
     if (bytes(id) > maxName) fault('idempotencyKey', `makes a document ID that is ${bytes(id)} bytes long, want ${maxName} at most`);
@@ -481,6 +485,7 @@ interface Route {
   lane: string;
   tier: string;
   key: string; // the template of its idempotencyKey
+  aggregate?: string; // that of its aggregateId
   schema?: string;
 }
 

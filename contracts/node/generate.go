@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -35,9 +36,7 @@ export interface Payload {
 }
 
 interface Common {
-  /** Its records are delivered in the order of aggregateVersion. */
-  aggregateId: string;
-  /** 0 or more: the position of the event within its aggregate. */
+  /** 0 or more: the position of the event within its aggregate, the records of which are delivered in that order. */
   aggregateVersion: number;
   aggregateType?: string;
   /** A UUID; without it one is derived, so that a second append of the same is known. */
@@ -58,7 +57,7 @@ func Generate(w io.Writer, catalog *contracts.Catalog) error {
 			return err
 		}
 	}
-	t := newTypes()
+	t := newTypes(catalog.SchemaFiles)
 	events := t.events(catalog)
 	data, err := catalogData(catalog)
 	if err != nil {
@@ -108,11 +107,15 @@ func (t *types) events(catalog *contracts.Catalog) string {
 			if e.Version == newest[e.Type] {
 				version += "?"
 			}
+			aggregate := "aggregateId"
+			if e.Aggregate != "" { // made of other fields
+				aggregate += "?"
+			}
 			want := "number"
 			if e.Version != 0 {
 				want = fmt.Sprint(e.Version)
 			}
-			fmt.Fprintf(&b, "  | { type: %s; %s: %s; %s: %s; payload: %s }\n", eventType, outbox, literal(o.Name), version, want, t.payload(e))
+			fmt.Fprintf(&b, "  | { type: %s; %s: %s; %s: %s; %s: string; payload: %s }\n", eventType, outbox, literal(o.Name), version, want, aggregate, t.payload(e))
 		}
 	}
 	b.WriteString(");\n\n")
@@ -135,12 +138,15 @@ func catalogData(catalog *contracts.Catalog) (string, error) {
 	for _, o := range catalog.Outboxes {
 		fmt.Fprintf(&b, "    %s: {\n      slice: %s,\n      shards: %d,\n      events: [\n", literal(o.Name), literal(o.Slice), o.Shards)
 		for _, e := range o.Events {
-			schema := ""
+			more := ""
+			if e.Aggregate != "" {
+				more += ", aggregate: " + literal(e.Aggregate)
+			}
 			if e.SchemaName != "" {
-				schema = ", schema: " + literal(e.SchemaName)
+				more += ", schema: " + literal(e.SchemaName)
 			}
 			fmt.Fprintf(&b, "        { type: %s, version: %d, lane: %s, tier: %s, key: %s%s },\n",
-				literal(e.Type), e.Version, literal(string(e.Lane)), literal(string(e.Tier)), literal(keyTemplate(e)), schema)
+				literal(e.Type), e.Version, literal(e.Lane), literal(e.Tier), literal(cmp.Or(e.Key, contracts.DefaultKey)), more)
 		}
 		b.WriteString("      ],\n    },\n")
 	}
@@ -156,9 +162,6 @@ func catalogData(catalog *contracts.Catalog) (string, error) {
 	b.WriteString("  },\n};\n")
 	return b.String(), nil
 }
-
-// keyTemplate is how the idempotency key of an event is made.
-func keyTemplate(*contracts.EventRoute) string { return "{eventId}:{aggregateId}:{aggregateVersion}" }
 
 // literal is a text as TypeScript has it. JSON is that.
 func literal(v any) string {

@@ -98,7 +98,7 @@ outboxes:
   "a-b"?: (null | number);
   always?: true;
   any?: unknown;
-  at?: string;
+  at?: (Date | Timestamp | string);
   by?: (string | {
     name?: string;
     [name: string]: unknown;
@@ -126,9 +126,9 @@ export type TreeGrown = {
 };
 
 export type Event = Common & (
-  | { type: "order.placed"; outbox?: "box"; version?: 1; payload: OrderPlaced }
-  | { type: "tree.grown"; outbox?: "box"; version?: 1; payload: TreeGrown }
-  | { type: ` + "`tree.${string}`" + `; outbox: "box"; version?: number; payload: Payload }
+  | { type: "order.placed"; outbox?: "box"; version?: 1; aggregateId: string; payload: OrderPlaced }
+  | { type: "tree.grown"; outbox?: "box"; version?: 1; aggregateId: string; payload: TreeGrown }
+  | { type: ` + "`tree.${string}`" + `; outbox: "box"; version?: number; aggregateId: string; payload: Payload }
 );
 
 `

@@ -114,7 +114,13 @@ export class Outbox {
     const eventVersion = event.version ?? (route?.version || 1);
     if (!Number.isSafeInteger(eventVersion) || eventVersion < 1) fault('eventVersion', `is ${eventVersion}, want 1 or more`);
 
-    const { aggregateId, aggregateVersion } = event;
+    const schemaFaults = payloadSound && route?.schema ? this.#schemaFaults(route.schema, payload!) : [];
+    // What a template lacks in a payload that is not sound is not to blame.
+    const lacks: Report = payloadSound && schemaFaults.length === 0 ? fault : () => undefined;
+    const { aggregateVersion } = event;
+    const made = route?.aggregate && filled(route.aggregate, { eventType: event.type, eventVersion, aggregateVersion }, payload, lacks);
+    const aggregateId = event.aggregateId ?? made!;
+    if (made && made !== aggregateId && lacks === fault) fault('aggregateId', `is not ${route!.aggregate}`);
     if (typeof aggregateId !== 'string') fault('aggregateId', `is ${named(aggregateId)}, want a string`);
     else if (aggregateId === '') fault('aggregateId', 'is empty');
     if (!Number.isSafeInteger(aggregateVersion)) fault('aggregateVersion', 'is no integer');
@@ -127,7 +133,7 @@ export class Outbox {
     const span = spanOfContext();
     const fields: Fields = {
       eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion,
-      idempotencyKey: filled(route?.key ?? defaultKey, { eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion }, payload, fault),
+      idempotencyKey: filled(route?.key ?? defaultKey, { eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion }, payload, lacks),
       traceId: event.traceId ?? span.traceId,
       producer: box.slice, lane: route?.lane ?? 'STANDARD_LANE', dlqTier: route?.tier ?? 'REVIEW_REQUIRED',
       occurredAt, payload: payload ?? {}, status: 'pending',
@@ -143,7 +149,7 @@ export class Outbox {
       else if (field !== 'aggregateType' && bytes(text) > maxAttribute) fault(field, `is ${bytes(text)} bytes long, want ${maxAttribute} at most`);
     }
     if (fields.traceId === '') fault('traceId', 'is empty');
-    if (payloadSound && route?.schema) faults.push(...this.#schemaFaults(route.schema, payload!));
+    faults.push(...schemaFaults);
 
     const id = fields.idempotencyKey.replaceAll('%', '%25').replaceAll('/', '%2F');
     if (bytes(id) > maxName) fault('idempotencyKey', `makes a document ID that is ${bytes(id)} bytes long, want ${maxName} at most`);
@@ -255,6 +261,7 @@ interface Route {
   lane: string;
   tier: string;
   key: string; // the template of its idempotencyKey
+  aggregate?: string; // that of its aggregateId
   schema?: string;
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -19,11 +20,18 @@ import (
 type types struct {
 	declared []string
 	byPlace  map[string]string // name of a declared type, by its schema's location
+	files    map[string]any    // the schemas as they are written, by path
 	taken    map[string]bool
 }
 
-func newTypes() *types {
-	return &types{byPlace: map[string]string{}, taken: map[string]bool{"Payload": true, "Event": true, "Common": true}}
+func newTypes(files map[string][]byte) *types {
+	t := &types{files: map[string]any{}, byPlace: map[string]string{}, taken: map[string]bool{"Payload": true, "Event": true, "Common": true}}
+	for name, text := range files {
+		if doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text)); err == nil { // as the catalog could
+			t.files[name] = doc
+		}
+	}
+	return t
 }
 
 // payload returns the type of an event's payload.
@@ -120,7 +128,12 @@ func (t *types) own(name string, s *jsonschema.Schema, indent string) string {
 		switch jsonType {
 		case "number", "integer":
 			some = append(some, "number")
-		case "string", "boolean", "null":
+		case "string":
+			some = append(some, jsonType)
+			if t.isTime(s) { // which is a text for consumers
+				some = append(some, "Date", "Timestamp")
+			}
+		case "boolean", "null":
 			some = append(some, jsonType)
 		case "array":
 			some = append(some, t.list(name, s, indent))
@@ -130,6 +143,22 @@ func (t *types) own(name string, s *jsonschema.Schema, indent string) string {
 	}
 	slices.Sort(some)
 	return union(slices.Compact(some))
+}
+
+// isTime reports whether a schema says that a text is a time. A format is an
+// annotation, which only the schema as it is written tells.
+func (t *types) isTime(s *jsonschema.Schema) bool {
+	file, pointer, _ := strings.Cut(s.Location, "#")
+	_, name, _ := strings.Cut(file, ":///")
+	at := t.files[name]
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if token != "" {
+			fields, _ := at.(map[string]any)
+			at = fields[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+		}
+	}
+	fields, _ := at.(map[string]any)
+	return fields["format"] == "date-time"
 }
 
 func (t *types) list(name string, s *jsonschema.Schema, indent string) string {

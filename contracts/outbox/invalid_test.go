@@ -19,9 +19,10 @@ func TestInvalidEventsAreToldAtOnce(t *testing.T) {
 	t.Parallel()
 	s := onEmbedded(t)
 	_, err := s.append(t.Context(),
-		outbox.Event{Type: "WalletCredited", AggregateVersion: -1, EventID: "7", Version: 2, Payload: map[string]any{"accountId": 7, "amount": "ten"}},
+		outbox.Event{Type: "WalletCredited", AggregateVersion: -1, EventID: "7", Payload: map[string]any{"accountId": 7, "amount": "ten"}},
 		credited(1, 1),
 		outbox.Event{Type: "Surprise", AggregateID: "a"},
+		outbox.Event{Type: "WalletCredited", AggregateID: "a", Version: 2, Payload: map[string]any{}},
 	)
 	invalid, ok := errors.AsType[*outbox.InvalidError](err)
 	if !ok {
@@ -32,13 +33,15 @@ func TestInvalidEventsAreToldAtOnce(t *testing.T) {
 			{Field: "aggregateVersion", Problem: "is -1, want 0 or more"},
 			{Field: "eventId", Problem: "is not a UUID"},
 			{Field: "aggregateId", Problem: "is empty"},
-			{Field: "eventVersion", Problem: "is 2, want 1 as the catalog declares"},
 			{Field: "payload.accountId", Problem: "is a number, want a string"},
 			{Field: "payload.amount", Problem: "does not match ^-?[0-9]+([.][0-9]+)?$"},
 		}},
 		{Index: 2, Type: "Surprise", Faults: contracts.Faults{
 			{Field: "payload", Problem: "is missing"},
 			{Field: "eventType", Problem: `is "Surprise", which no outbox declares by name: name the outbox`},
+		}},
+		{Index: 3, Type: "WalletCredited", Outbox: "accOutbox", Faults: contracts.Faults{
+			{Field: "eventVersion", Problem: "is 2, want 1 as the catalog declares"},
 		}},
 	}
 	if diff := cmp.Diff(want, invalid.Events); diff != "" {

@@ -49,9 +49,9 @@ func (a *Appender) accept(ctx context.Context, e *Event) (*Record, *InvalidEvent
 	if payload == nil { // judge the rest; what is wrong with the payload is told already
 		payload = map[string]any{}
 	}
-	rec := a.draft(ctx, e, box)
+	rec, route := a.draft(ctx, e, box)
 	rec.Payload = payload
-	identify(rec)
+	identify(rec, route, box)
 	rejected.Outbox = rec.Outbox
 
 	// The fields as the relay will read them, judged by its own check.
@@ -76,9 +76,9 @@ func (a *Appender) accept(ctx context.Context, e *Event) (*Record, *InvalidEvent
 	}, nil
 }
 
-// draft fills in all of a record but its payload and identity. box is nil for an outbox that the
-// catalog does not declare.
-func (a *Appender) draft(ctx context.Context, e *Event, box *contracts.Outbox) *contracts.Record {
+// draft fills in all of a record but its payload and identity. box is nil for an
+// outbox that the catalog does not declare, the route for an event that it does not.
+func (a *Appender) draft(ctx context.Context, e *Event, box *contracts.Outbox) (*contracts.Record, *contracts.EventRoute) {
 	now := time.Now().UTC().Truncate(precision)
 	rec := &contracts.Record{
 		Outbox: e.Outbox, EventID: e.EventID, EventType: e.Type, EventVersion: max(e.Version, 1),
@@ -89,17 +89,17 @@ func (a *Appender) draft(ctx context.Context, e *Event, box *contracts.Outbox) *
 	if e.OccurredAt.IsZero() {
 		rec.OccurredAt = now
 	}
+	var route *contracts.EventRoute
 	if box != nil {
 		rec.Outbox, rec.Producer = box.Name, box.Slice
-		if route := box.Route(e.Type); route != nil {
-			rec.Lane, rec.Tier = route.Lane, route.Tier
-			if e.Version == 0 {
-				rec.EventVersion = max(route.Version, 1)
-			}
+		if route = box.Route(e.Type); route != nil && e.Version == 0 {
+			rec.EventVersion = max(route.Version, 1)
+		} else if route != nil {
+			route = box.RouteOf(e.Type, e.Version)
 		}
-		if box.Shards > 1 {
-			rec.Shard = new(int64(contracts.ShardOf(e.AggregateID, box.Shards)))
-		}
+	}
+	if route != nil {
+		rec.Lane, rec.Tier = route.Lane, route.Tier
 	}
 	if e.Version < 0 {
 		rec.EventVersion = e.Version
@@ -108,16 +108,27 @@ func (a *Appender) draft(ctx context.Context, e *Event, box *contracts.Outbox) *
 	if e.TraceID != "" {
 		rec.TraceID = e.TraceID
 	}
-	return rec
+	return rec, route
 }
 
-// identify gives a record that is filled in otherwise its event ID, key and document
-// ID.
-func identify(rec *contracts.Record) {
+// identify gives a record that is filled in otherwise its aggregate, where the catalog
+// says how to make it, shard, event ID, key and document ID. What a template lacks is
+// left empty, and named by the check.
+func identify(rec *contracts.Record, route *contracts.EventRoute, box *contracts.Outbox) {
+	if route != nil && rec.AggregateID == "" {
+		rec.AggregateID, _ = route.AggregateOf(rec)
+	}
+	if box != nil && box.Shards > 1 {
+		rec.Shard = new(int64(contracts.ShardOf(rec.AggregateID, box.Shards)))
+	}
 	if rec.EventID == "" {
 		rec.EventID = EventID(rec.Outbox, rec.EventType, rec.EventVersion, rec.AggregateID, rec.AggregateVersion)
 	}
-	rec.IdempotencyKey = contracts.IdempotencyKey(rec.EventID, rec.AggregateID, rec.AggregateVersion)
+	if route != nil {
+		rec.IdempotencyKey, _ = route.IdempotencyKey(rec)
+	} else {
+		rec.IdempotencyKey = contracts.IdempotencyKey(rec.EventID, rec.AggregateID, rec.AggregateVersion)
+	}
 	rec.ID = contracts.DocumentID(rec.IdempotencyKey)
 }
 
