@@ -278,9 +278,10 @@ export class Outbox {
       return { faults, outbox: name ?? '', size: 0 };
     }
     const versions = routesOf(box, event.type);
-    const route = event.version === undefined ? versions[0] : versions.find((r) => r.version === 0 || r.version === event.version);
+    const declared = event.version === undefined ? versions[0] : versions.find((r) => r.version === 0 || r.version === event.version);
+    const route = declared ?? (versions.length === 1 ? versions[0] : undefined); // by which the rest is judged
     if (versions.length === 0) fault('eventType', `is ${quoted(event.type)}, which ${name} does not declare`);
-    else if (!route) fault('eventVersion', `is ${event.version}, want ${versions.map((r) => r.version).reverse().join(' or ')} as the catalog declares`);
+    else if (!declared) fault('eventVersion', `is ${event.version}, want ${versions.map((r) => r.version).reverse().join(' or ')} as the catalog declares`);
     const eventVersion = event.version ?? (route?.version || 1);
     if (!Number.isSafeInteger(eventVersion) || eventVersion < 1) fault('eventVersion', `is ${eventVersion}, want 1 or more`);
 

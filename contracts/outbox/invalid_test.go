@@ -22,7 +22,7 @@ func TestInvalidEventsAreToldAtOnce(t *testing.T) {
 		outbox.Event{Type: "WalletCredited", AggregateVersion: -1, EventID: "7", Payload: map[string]any{"accountId": 7, "amount": "ten"}},
 		credited(1, 1),
 		outbox.Event{Type: "Surprise", AggregateID: "a"},
-		outbox.Event{Type: "WalletCredited", AggregateID: "a", Version: 2, Payload: map[string]any{}},
+		outbox.Event{Type: "WalletCredited", AggregateID: "a", Version: 2, Payload: map[string]any{"accountId": 7}},
 	)
 	invalid, ok := errors.AsType[*outbox.InvalidError](err)
 	if !ok {
@@ -42,6 +42,7 @@ func TestInvalidEventsAreToldAtOnce(t *testing.T) {
 		}},
 		{Index: 3, Type: "WalletCredited", Outbox: "accOutbox", Faults: contracts.Faults{
 			{Field: "eventVersion", Problem: "is 2, want 1 as the catalog declares"},
+			{Field: "payload.accountId", Problem: "is a number, want a string"},
 		}},
 	}
 	if diff := cmp.Diff(want, invalid.Events); diff != "" {

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -95,7 +96,7 @@ func (a *Appender) draft(ctx context.Context, e *Event, box *contracts.Outbox) (
 		if route = box.Route(e.Type); route != nil && e.Version == 0 {
 			rec.EventVersion = max(route.Version, 1)
 		} else if route != nil {
-			route = box.RouteOf(e.Type, e.Version)
+			route = cmp.Or(box.RouteOf(e.Type, e.Version), route) // the check names a version that is not declared
 		}
 	}
 	if route != nil {
