@@ -94,6 +94,7 @@ const (
 	DeadFieldReplaying      = "replaying"     // the replay that was asked for and has not ended
 	DeadFieldLastReplay     = "lastReplay"    // how the last one ended
 	DeadFieldAuthorizedBy   = "authorizedBy"  // SECURITY_BLOCK: who authorized its replay
+	DeadFieldConsumer       = "consumer"      // who could not handle it; absent: it could not be delivered
 	DeadFieldRecordTrimmed  = "recordTrimmed" // its record lacks its payload, which stands in the outbox alone
 	// DeadFieldRelayTraceparent names the span in which it was buried, if that was sampled.
 	DeadFieldRelayTraceparent = "relayTraceparent"

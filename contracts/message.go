@@ -37,6 +37,9 @@ const (
 	AttrTarget           = "target"
 	AttrProducer         = "producer"
 	AttrReplay           = "replay"
+	// AttrConsumer is on the replay of a consumer's dead letter alone: the consumer
+	// that it is for. The inboxes of all others acknowledge it without an effect.
+	AttrConsumer = "consumer"
 )
 
 // Message is what one target is given for one record.

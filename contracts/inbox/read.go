@@ -1,0 +1,40 @@
+package inbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"outboxrelay/contracts"
+)
+
+// read judges the message before anything is claimed. It returns why its event cannot
+// be handled; nil: it can.
+func (d *delivery) read() contracts.Faults {
+	m := d.message
+	d.log = d.opts.Log.With("consumer", d.consumer, "eventId", m.Attributes[contracts.AttrEventID], "traceId", m.Attributes[contracts.AttrTraceID])
+	rec, faults, err := contracts.DecodeEnvelope(m.Data, m.Attributes)
+	if err != nil {
+		return contracts.Faults{{Problem: err.Error()}}
+	}
+	d.record = rec
+	d.log = d.opts.Log.With("consumer", d.consumer, "eventId", rec.EventID, "eventType", rec.EventType, "traceId", rec.TraceID)
+	if len(faults) == 0 && d.opts.Catalog != nil {
+		faults = d.opts.Catalog.CheckReceived(rec)
+	}
+	if known, ok := d.opts.Versions[rec.EventType]; ok && len(faults) == 0 && !slices.Contains(known, rec.EventVersion) {
+		faults = contracts.Faults{{Field: "event_version", Problem: fmt.Sprintf("is %d, which %s does not understand", rec.EventVersion, d.consumer)}}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	d.event = &Event{Attributes: m.Attributes}
+	if err := json.Unmarshal(m.Data, &d.event.Envelope); err != nil {
+		return contracts.Faults{{Problem: err.Error()}}
+	}
+	d.ask = Ask{
+		Ref: Ref{Consumer: d.consumer, EventID: rec.EventID}, AggregateID: rec.AggregateID, Version: rec.AggregateVersion,
+		Lease: d.opts.lease(), Keep: d.opts.Retention, Replay: m.Attributes[contracts.AttrConsumer] == d.consumer,
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package redis_test
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	goredis "github.com/redis/go-redis/v9"
+
+	"outboxrelay/contracts/inbox"
+	"outboxrelay/contracts/inbox/inboxtest"
+	"outboxrelay/contracts/inbox/redis"
+)
+
+func TestConformsOnMiniredis(t *testing.T) {
+	server := miniredis.RunT(t)
+	client := open(t, &goredis.Options{Addr: server.Addr()})
+	inboxtest.Conformance(t, func(*testing.T) inboxtest.Fixture {
+		return inboxtest.Fixture{
+			Store: redis.New(client),
+			Tick:  func() { server.FastForward(10 * time.Millisecond) }, // its keys expire only then
+		}
+	})
+}
+
+func TestConformsOnRedis(t *testing.T) {
+	client := open(t, &goredis.Options{Network: "unix", Addr: startRedis(t)})
+	inboxtest.Conformance(t, func(*testing.T) inboxtest.Fixture { return inboxtest.Fixture{Store: redis.New(client)} })
+}
+
+// Other programs look for this key.
+func TestKeyOfProcessed(t *testing.T) {
+	server := miniredis.RunT(t)
+	store := redis.New(open(t, &goredis.Options{Addr: server.Addr()}))
+	ask := inbox.Ask{
+		Ref:         inbox.Ref{Consumer: "billing", EventID: "5c3f4d5e-1111-4222-8333-944445555666", Token: "t"},
+		AggregateID: "acc-1", Version: 1, Lease: time.Minute, Keep: time.Hour,
+	}
+	if c, err := store.Claim(t.Context(), ask); err != nil || c.Verdict != inbox.Claimed {
+		t.Fatal(c, err)
+	}
+	const key = "pf:evt:processed:billing:5c3f4d5e-1111-4222-8333-944445555666"
+	if server.Exists(key) {
+		t.Error("it is marked processed while it is being handled")
+	}
+	if err := store.Settle(t.Context(), ask.Ref, inbox.EndProcessed, inbox.DefaultRetention); err != nil {
+		t.Fatal(err)
+	}
+	if ttl := server.TTL(key); ttl != inbox.DefaultRetention {
+		t.Errorf("it is kept for %v, want %v", ttl, inbox.DefaultRetention)
+	}
+	if keys := server.Keys(); len(keys) != 1 {
+		t.Errorf("what is left are %v, want the mark alone", keys)
+	}
+}
+
+func open(t testing.TB, o *goredis.Options) *goredis.Client {
+	t.Helper()
+	client := goredis.NewClient(o)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// startRedis starts a Redis until the test's end, or skips the test where none is installed.
+// It returns its socket.
+func startRedis(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed: apt-get install redis-server")
+	}
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "redis.sock")
+	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	ready := make(chan bool, 1)
+	go func() {
+		lines, found := bufio.NewScanner(out), false
+		for lines.Scan() {
+			if !found && strings.Contains(strings.ToLower(lines.Text()), "ready to accept connections") {
+				found = true
+				ready <- true
+			}
+		}
+		if !found {
+			ready <- false
+		}
+	}()
+	select {
+	case ok := <-ready:
+		if !ok {
+			t.Fatal("redis-server ended before it was ready")
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("redis-server is not ready after a minute")
+	}
+	return socket
+}

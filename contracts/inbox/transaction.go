@@ -1,0 +1,39 @@
+package inbox
+
+import (
+	"context"
+	"time"
+
+	"cloud.google.com/go/pubsub/v2"
+)
+
+// Transactor is a store that can settle a claim in the transaction T of an effect.
+type Transactor[T any] interface {
+	// Within runs f in a transaction that also marks the event of the claim processed, for
+	// ttl. It commits when f returns nil; otherwise nothing happened. ErrLost: the claim is
+	// not the caller's any more, and nothing happened. f may be called several times.
+	Within(ctx context.Context, ref Ref, ttl time.Duration, f func(ctx context.Context, tx T) error) error
+}
+
+// HandlerIn is a Handler whose effect is part of a transaction: what it writes there
+// happens together with the mark that its event was processed, or not at all. It may be
+// called several times for one transaction, where the database asks for that, so
+// it has no other effect.
+type HandlerIn[T any] func(ctx context.Context, tx T, e *Event) error
+
+// HandleIn is Inbox.Handle for an effect in the database of the store, which happens exactly
+// once. t is the inbox's own store.
+func HandleIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) func(context.Context, *pubsub.Message) {
+	return i.receiver(effectIn(i, t, h))
+}
+
+// DeliverIn is Inbox.Deliver for an effect in the database of the store.
+func DeliverIn[T any](ctx context.Context, i *Inbox, t Transactor[T], data []byte, attributes map[string]string, h HandlerIn[T]) (ack bool) {
+	return i.deliver(ctx, Message{Data: data, Attributes: attributes}, effectIn(i, t, h))
+}
+
+func effectIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) effect {
+	return effect{settles: true, run: func(ctx context.Context, e *Event) error {
+		return t.Within(ctx, e.Ref, i.opts.Retention, func(ctx context.Context, tx T) error { return h(ctx, tx, e) })
+	}}
+}
