@@ -61,7 +61,7 @@ func start(t testing.TB) string {
 	if initdb == "" || server == "" {
 		t.Skipf("Postgres is not installed, and %s is not set", urlVar)
 	}
-	dir, err := os.MkdirTemp("", "pg") // short, as a socket's path is bounded
+	dir, err := os.MkdirTemp("", "pg") //nolint:usetesting // the path of a socket is bounded, and t.TempDir is long
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,278 @@
+package firestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/api/iterator"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/contracts"
+	"outboxrelay/contracts/inbox"
+)
+
+// Collection is where events stand.
+const Collection = "inbox-events"
+
+// Store implements inbox.Store, and inbox.Transactor on *firestore.Transaction.
+type Store struct{ client *firestore.Client }
+
+var (
+	_ inbox.Store                              = (*Store)(nil)
+	_ inbox.Transactor[*firestore.Transaction] = (*Store)(nil)
+)
+
+// New returns a Store over client, which the caller closes once nothing uses the Store any
+// more.
+func New(client *firestore.Client) *Store { return &Store{client} }
+
+// States of a document.
+const (
+	claimed   = "claimed"
+	waiting   = "waiting"
+	processed = string(inbox.EndProcessed)
+	dead      = string(inbox.EndDead)
+)
+
+// event is a document of Collection.
+type event struct {
+	Consumer      string    `firestore:"consumer"`
+	EventID       string    `firestore:"eventId"`
+	State         string    `firestore:"state"`
+	Token         string    `firestore:"token"`
+	LeaseUntil    time.Time `firestore:"leaseUntil"`
+	NextAttemptAt time.Time `firestore:"nextAttemptAt"`
+	Failures      int       `firestore:"failures"`
+	Takeovers     int       `firestore:"takeovers"`
+	Errors        []string  `firestore:"errors"` // as JSON
+	// Gate is consumer, aggregate and version while the event is open, so that one range of it
+	// holds the older ones of its aggregate; "" once it is settled.
+	Gate     string    `firestore:"gate"`
+	ExpireAt time.Time `firestore:"expireAt"`
+}
+
+func (s *Store) doc(consumer, eventID string) *firestore.DocumentRef {
+	// The prefix keeps the ID from being one that Firestore forbids.
+	return s.client.Collection(Collection).Doc(fit(consumer + ":" + contracts.DocumentID(eventID)))
+}
+
+// gate is the place of a version among those of its aggregate. The range of the older
+// ones starts at that of version 0.
+func gate(consumer, aggregateID string, version int64) string {
+	return fmt.Sprintf("%s/%020d", fit(consumer+"/"+strings.ReplaceAll(aggregateID, "/", "%2F")), version)
+}
+
+// Claim implements inbox.Store.
+func (s *Store) Claim(ctx context.Context, ask inbox.Ask) (c inbox.Claim, err error) {
+	ref := s.doc(ask.Consumer, ask.EventID)
+	err = s.client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		c = inbox.Claim{}
+		e, now, err := read(tx, ref)
+		if err != nil {
+			return err
+		}
+		if e.State == dead && ask.Replay {
+			e = event{}
+		}
+		c.Failures, c.Takeovers, c.Errors = e.Failures, e.Takeovers, decodeErrors(e.Errors)
+		switch {
+		case e.State == processed:
+			c.Verdict = inbox.Processed
+		case e.State == dead:
+			c.Verdict = inbox.Dead
+		case e.State == claimed && now.Before(e.LeaseUntil) && e.Token == ask.Token:
+			c.Verdict = inbox.Claimed
+		case e.State == claimed && now.Before(e.LeaseUntil):
+			c.Verdict, c.Wait = inbox.Busy, e.LeaseUntil.Sub(now)
+		case e.State == waiting && now.Before(e.NextAttemptAt):
+			c.Verdict, c.Wait = inbox.Early, e.NextAttemptAt.Sub(now)
+		}
+		if c.Verdict != 0 {
+			return nil
+		}
+		older, err := s.older(tx, ask, now)
+		if err != nil {
+			return err
+		}
+		if older != nil {
+			c.Verdict, c.Failing = inbox.Behind, older.State == waiting
+			until := older.LeaseUntil
+			if c.Failing {
+				until = older.NextAttemptAt
+			}
+			c.Wait = max(0, until.Sub(now))
+			return nil
+		}
+		if e.State == claimed {
+			e.Takeovers++
+			c.Takeovers = e.Takeovers
+		}
+		c.Verdict = inbox.Claimed
+		e.Consumer, e.EventID, e.State, e.Token = ask.Consumer, ask.EventID, claimed, ask.Token
+		e.LeaseUntil, e.ExpireAt = now.Add(ask.Lease), now.Add(ask.Keep)
+		e.Gate = gate(ask.Consumer, ask.AggregateID, ask.Version)
+		return tx.Set(ref, e)
+	})
+	if err != nil {
+		return inbox.Claim{}, fmt.Errorf("claim event %s in Firestore: %w", ask.EventID, err)
+	}
+	return c, nil
+}
+
+// older reads an open event of the aggregate with a lower version.
+func (s *Store) older(tx *firestore.Transaction, ask inbox.Ask, now time.Time) (*event, error) {
+	docs := tx.Documents(s.client.Collection(Collection).
+		Where("gate", ">=", gate(ask.Consumer, ask.AggregateID, 0)).
+		Where("gate", "<", gate(ask.Consumer, ask.AggregateID, ask.Version)).OrderBy("gate", firestore.Asc))
+	defer docs.Stop()
+	for { // one, but for those that wait for their removal
+		snap, err := docs.Next()
+		if errors.Is(err, iterator.Done) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var e event
+		if err := snap.DataTo(&e); err != nil {
+			return nil, err
+		}
+		if e.ExpireAt.After(now) {
+			return &e, nil
+		}
+	}
+}
+
+// read reads an event, and the server's time. One whose time is over is as if it were not
+// there.
+func read(tx *firestore.Transaction, ref *firestore.DocumentRef) (e event, now time.Time, err error) {
+	snap, err := tx.Get(ref)
+	if status.Code(err) == codes.NotFound && snap != nil {
+		return e, snap.ReadTime, nil
+	}
+	if err != nil {
+		return e, now, err
+	}
+	if err := snap.DataTo(&e); err != nil {
+		return e, now, err
+	}
+	if !e.ExpireAt.After(snap.ReadTime) {
+		return event{}, snap.ReadTime, nil
+	}
+	return e, snap.ReadTime, nil
+}
+
+// GiveBack implements inbox.Store.
+func (s *Store) GiveBack(ctx context.Context, ref inbox.Ref, failure contracts.AttemptError, wait time.Duration) error {
+	doc := s.doc(ref.Consumer, ref.EventID)
+	err := s.client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		e, now, err := read(tx, doc)
+		switch {
+		case err != nil:
+			return err
+		case e.Token != ref.Token || e.State != claimed && e.State != waiting:
+			return inbox.ErrLost
+		case e.State == waiting:
+			return nil // the same again
+		}
+		e.State, e.NextAttemptAt, e.Takeovers = waiting, now.Add(wait), 0
+		if failure.Code != "" {
+			text, err := json.Marshal(failure)
+			if err != nil {
+				return err
+			}
+			e.Failures++
+			e.Errors = append(e.Errors, string(text))
+			e.Errors = e.Errors[max(0, len(e.Errors)-inbox.MaxErrors):]
+		}
+		return tx.Set(doc, e)
+	})
+	if err != nil {
+		return fmt.Errorf("give back event %s in Firestore: %w", ref.EventID, err)
+	}
+	return nil
+}
+
+// Settle implements inbox.Store.
+func (s *Store) Settle(ctx context.Context, ref inbox.Ref, end inbox.End, ttl time.Duration) error {
+	doc := s.doc(ref.Consumer, ref.EventID)
+	err := s.client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		e, now, err := read(tx, doc)
+		switch {
+		case err != nil:
+			return err
+		case e.Token == ref.Token && (e.State == processed || e.State == dead):
+			return nil // the same again
+		case e.Token != ref.Token || e.State != claimed:
+			return inbox.ErrLost
+		}
+		return tx.Update(doc, settled(string(end), now.Add(ttl)))
+	})
+	if err != nil {
+		return fmt.Errorf("settle event %s in Firestore: %w", ref.EventID, err)
+	}
+	return nil
+}
+
+func settled(state string, expires time.Time) []firestore.Update {
+	return []firestore.Update{{Path: "state", Value: state}, {Path: "gate", Value: ""}, {Path: "expireAt", Value: expires}}
+}
+
+// Within implements inbox.Transactor. The claim is read first, f's reads come next and its
+// writes last, as Firestore wants it. f is called again when the transaction meets another.
+func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f func(ctx context.Context, tx *firestore.Transaction) error) error {
+	doc := s.doc(ref.Consumer, ref.EventID)
+	err := s.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
+		e, now, err := read(tx, doc)
+		switch {
+		case err != nil:
+			return err
+		case e.Token != ref.Token || e.State != claimed:
+			return inbox.ErrLost
+		}
+		if err := f(ctx, tx); err != nil {
+			return err
+		}
+		return tx.Update(doc, settled(processed, now.Add(ttl)))
+	})
+	if err != nil {
+		return fmt.Errorf("handle event %s within a transaction: %w", ref.EventID, err)
+	}
+	return nil
+}
+
+// CheckAndMarkProcessed implements inbox.Store.
+func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
+	doc := s.doc(consumer, eventID)
+	err = s.client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+		e, now, err := read(tx, doc)
+		if err != nil {
+			return err
+		}
+		if alreadyProcessed = e.State == processed; alreadyProcessed {
+			return nil
+		}
+		return tx.Set(doc, event{Consumer: consumer, EventID: eventID, State: processed, ExpireAt: now.Add(ttl)})
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark event %s in Firestore: %w", eventID, err)
+	}
+	return alreadyProcessed, nil
+}
+
+func decodeErrors(texts []string) []contracts.AttemptError {
+	var out []contracts.AttemptError
+	for _, text := range texts {
+		var e contracts.AttemptError
+		if json.Unmarshal([]byte(text), &e) == nil { // this package wrote it
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,61 @@
+package firestore_test
+
+import (
+	"context"
+	"testing"
+
+	sdk "cloud.google.com/go/firestore"
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/contracts/inbox/firestore"
+	"outboxrelay/contracts/inbox/inboxtest"
+	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/firestore/firestoretest"
+)
+
+func TestConforms(t *testing.T) {
+	_, address := firestoretest.Start(t, localfirestore.Options{})
+	conforms(t, address)
+}
+
+func TestConformsOnGoogle(t *testing.T) { conforms(t, firestoretest.OnGoogle(t)) }
+
+func conforms(t *testing.T, address string) {
+	client := firestoretest.Client(t, address)
+	store := firestore.New(client.Client)
+	inboxtest.Conformance(t, func(*testing.T) inboxtest.Fixture { return inboxtest.Fixture{Store: store} })
+}
+
+func TestTransactions(t *testing.T) {
+	_, address := firestoretest.Start(t, localfirestore.Options{})
+	transactions(t, address)
+}
+
+func TestTransactionsOnGoogle(t *testing.T) { transactions(t, firestoretest.OnGoogle(t)) }
+
+func transactions(t *testing.T, address string) {
+	client := firestoretest.Client(t, address)
+	counter := func(eventID string) *sdk.DocumentRef { return client.Collection("effects").Doc(eventID) }
+	inboxtest.Transactions(t, func(*testing.T) inboxtest.Ledger[*sdk.Transaction] {
+		return inboxtest.Ledger[*sdk.Transaction]{
+			Store: firestore.New(client.Client),
+			Write: func(_ context.Context, tx *sdk.Transaction, eventID string) error {
+				return tx.Set(counter(eventID), map[string]any{"n": sdk.Increment(1), "last": uuid.NewString()}, sdk.MergeAll)
+			},
+			Effects: func(t *testing.T, eventID string) int {
+				t.Helper()
+				snap, err := counter(eventID).Get(t.Context())
+				if status.Code(err) == codes.NotFound {
+					return 0
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				n, _ := snap.Data()["n"].(int64)
+				return int(n)
+			},
+		}
+	})
+}
