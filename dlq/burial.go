@@ -6,7 +6,8 @@ import "outboxrelay/contracts"
 // itself first, then its group, an audit entry, and for SECURITY_BLOCK the
 // freeze and the alert. The caller adds the record's own write, and leaves out
 // the group's where it wrote that before: in a flood of one kind of failure the
-// group's document would be a hot spot.
+// group's document would be a hot spot. That of a consumer freezes nothing and alerts
+// nobody: the record was delivered.
 func (i *Item) Burial(groupKnown bool) []Write {
 	group := GroupOf(i)
 	i.Group = group.ID
@@ -14,7 +15,7 @@ func (i *Item) Burial(groupKnown bool) []Write {
 	if !groupKnown {
 		writes = append(writes, group.Write())
 	}
-	if i.Tier != contracts.SecurityBlock {
+	if i.Tier != contracts.SecurityBlock || i.Consumer != "" {
 		return writes
 	}
 	alert := alertOf(i)

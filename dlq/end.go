@@ -148,7 +148,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 // to write: it is gone, or another record has taken its place.
 func (e *ending) record(ctx context.Context, item *Item) (w Write, ok bool, err error) {
 	delivered := e.after.LastReplay.Delivered
-	if !delivered && (len(e.result.Acked) == 0 || e.slim) {
+	if item.Consumer != "" || !delivered && (len(e.result.Acked) == 0 || e.slim) { // a consumer's was delivered before
 		return Write{}, false, nil
 	}
 	outbox, id, _ := strings.Cut(item.RecordPath, "/")

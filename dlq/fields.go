@@ -36,6 +36,9 @@ func (i *Item) Fields() map[string]any {
 	if !i.NextReplayAt.IsZero() {
 		f[contracts.DeadFieldNextReplayAt] = i.NextReplayAt
 	}
+	if i.Consumer != "" {
+		f[contracts.DeadFieldConsumer] = i.Consumer
+	}
 	if i.RecordTrimmed {
 		f[contracts.DeadFieldRecordTrimmed] = true
 	}
@@ -115,8 +118,8 @@ func DecodeItem(d Doc) *Item {
 		IdempotencyKey: f.text(contracts.FieldIdempotencyKey),
 		AggregateID:    f.text(contracts.FieldAggregateID), AggregateVersion: f.integer(contracts.FieldAggregateVersion),
 		Lane: contracts.Lane(f.text(contracts.FieldLane)), Attempts: int(f.integer(contracts.FieldAttempts)),
-		PendingTargets: f.texts(contracts.DeadFieldPendingTargets),
-		DeadAt:         f.time(contracts.DeadFieldDeadAt), Replays: int(f.integer(contracts.DeadFieldReplays)),
+		PendingTargets: f.texts(contracts.DeadFieldPendingTargets), Consumer: f.text(contracts.DeadFieldConsumer),
+		DeadAt: f.time(contracts.DeadFieldDeadAt), Replays: int(f.integer(contracts.DeadFieldReplays)),
 		NextReplayAt: f.time(contracts.DeadFieldNextReplayAt), Group: f.text(contracts.DeadFieldGroup),
 		AuthorizedBy: f.text(contracts.DeadFieldAuthorizedBy), RelayTraceparent: f.text(contracts.DeadFieldRelayTraceparent),
 	}

@@ -26,6 +26,7 @@ type Item struct {
 	Versionless      bool // its record has no sound version, so that it has no place among the others of its aggregate
 	Lane             contracts.Lane
 	PendingTargets   []string
+	Consumer         string                   // who could not handle it, and to whom alone a replay goes; "": it could not be delivered
 	Errors           []contracts.AttemptError // of deliveries and of replays, the latest of them
 	Attempts         int                      // failed deliveries, replays apart
 	DeadAt           time.Time

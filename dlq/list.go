@@ -79,7 +79,7 @@ func (f Filter) where() []Where {
 // a document can be.
 var withoutRecord = func() []string {
 	i := Item{
-		NextReplayAt: time.Unix(0, 0), RecordTrimmed: true, Replaying: &Request{}, LastReplay: &Ended{}, AuthorizedBy: "somebody",
+		NextReplayAt: time.Unix(0, 0), RecordTrimmed: true, Replaying: &Request{}, LastReplay: &Ended{}, AuthorizedBy: "somebody", Consumer: "one",
 	}
 	var names []string
 	for name := range i.Fields() {

@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"outboxrelay/contracts"
@@ -27,7 +28,8 @@ const (
 
 // Older returns the open dead letters that a replay of item must not overtake:
 // those of its aggregate and outbox with a lower version, the lowest first, at
-// most a few. They come without their records.
+// most a few. Those of a consumer stand in the way of that consumer's alone. They
+// come without their records.
 func (q *Queue) Older(ctx context.Context, item *Item) ([]*Item, error) {
 	return q.older(ctx, item, maxOlder)
 }
@@ -47,12 +49,16 @@ func (q *Queue) older(ctx context.Context, item *Item, limit int) ([]*Item, erro
 		return nil, nil
 	}
 	query := olderQuery(item)
-	query.Limit = limit
-	docs, err := q.store.Query(ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("find older dead letters of the aggregate: %w", err)
+	for query.Limit = limit; ; query.Limit *= 4 {
+		docs, err := q.store.Query(ctx, query)
+		if err != nil {
+			return nil, fmt.Errorf("find older dead letters of the aggregate: %w", err)
+		}
+		older := slices.DeleteFunc(decodeItems(docs), func(o *Item) bool { return o.Consumer != "" && o.Consumer != item.Consumer })
+		if len(older) >= limit || len(docs) < query.Limit {
+			return older[:min(limit, len(older))], nil
+		}
 	}
-	return decodeItems(docs), nil
 }
 
 func olderQuery(item *Item) Query {

@@ -57,6 +57,9 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 			Message: contracts.NewMessage(job.Record, job.Data, job.Lane, l.target, job.Replay),
 			Lane:    job.Lane,
 		}
+		if job.Consumer != "" {
+			parcels[i].Message.Attributes[contracts.AttrConsumer] = job.Consumer
+		}
 	}
 	start := r.cfg.Now()
 	for i, j := range l.jobs {

@@ -16,8 +16,10 @@ type Job struct {
 	Lane    contracts.Lane
 	Targets []string // still missing, and allowed now
 	Replay  string   // the dead letter's ID on a replay, "" otherwise
-	Attempt int      // 1 is the first
-	Waits   Waits    // where the time since the append went before this round
+	// Consumer is the one that a replay is for, of those that read the target; "": all.
+	Consumer string
+	Attempt  int   // 1 is the first
+	Waits    Waits // where the time since the append went before this round
 	// Span is that of this round of delivery; its attempts become its children.
 	// nil: the record is not traced.
 	Span trace.Span

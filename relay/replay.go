@@ -135,6 +135,9 @@ func (r *Relay) closed(targets []string) bool {
 // document says, if that is still there: the dead letter may have been written late,
 // by an owner that had lost its lease, while another one delivered the record.
 func (r *Relay) skipDelivered(ctx context.Context, p *replay) error {
+	if p.item.Consumer != "" { // which has it, and could not handle it
+		return nil
+	}
 	doc, ok, err := r.store.Get(ctx, p.rec.Outbox, p.rec.ID)
 	if err != nil || !ok {
 		return err
@@ -182,13 +185,14 @@ func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed 
 	if !p.lane.Valid() {
 		p.lane = checked.Lane
 	}
+	has := func(t string) bool { return item.Consumer == "" && rec.HasTarget(t) }
 	for _, t := range checked.Route.Targets {
-		if !rec.HasTarget(t) && (len(item.PendingTargets) == 0 || slices.Contains(item.PendingTargets, t)) {
+		if !has(t) && (len(item.PendingTargets) == 0 || slices.Contains(item.PendingTargets, t)) {
 			p.targets = append(p.targets, t)
 		}
 	}
 	for _, t := range item.PendingTargets {
-		if !rec.HasTarget(t) && !slices.Contains(checked.Route.Targets, t) {
+		if !has(t) && !slices.Contains(checked.Route.Targets, t) {
 			p.unrouted = append(p.unrouted, fault(t, codeUnrouted, "the catalog does not route "+item.EventType+" to "+t+" any more")...)
 		}
 	}

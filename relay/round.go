@@ -75,7 +75,7 @@ func (p *replay) giveUp(pool *lanes.Pool, cause error) {
 // job is what its turn in the lane delivers.
 func (p *replay) job() *ier.Job {
 	return &ier.Job{
-		Record: p.rec, Data: p.data, Lane: p.lane, Targets: p.targets, Replay: p.item.ID,
+		Record: p.rec, Data: p.data, Lane: p.lane, Targets: p.targets, Replay: p.item.ID, Consumer: p.item.Consumer,
 		Attempt: p.item.Attempts + p.item.Replays + 1,
 		Waits:   ier.Waits{Lane: p.task.Waited(), Backoff: p.task.BackedOff()},
 	}

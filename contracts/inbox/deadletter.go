@@ -34,7 +34,7 @@ type DeadLetters interface {
 func (d *delivery) bury(c Claim, reason contracts.Reason) (ack, again bool) {
 	if c.Takeovers >= d.opts.MaxTakeovers {
 		c.Errors = append(c.Errors, contracts.AttemptError{
-			At: time.Now().UTC(), Attempt: c.Failures + 1, Target: d.consumer, Code: CodeTakeover,
+			At: now(), Attempt: c.Failures + 1, Target: d.consumer, Code: CodeTakeover,
 			Message: fmt.Sprintf("%d times in a row nobody said what came of it: its handling may end the process", c.Takeovers),
 		})
 	}
@@ -57,7 +57,7 @@ func (d *delivery) refuse(faults contracts.Faults) (ack bool) {
 		d.record = d.unread()
 	}
 	return d.write(DeadLetter{Reason: contracts.ContractViolation, Attempts: 1, Errors: []contracts.AttemptError{{
-		At: time.Now().UTC(), Attempt: 1, Target: d.consumer, Code: CodeContract, Message: bound(faults.Error()),
+		At: now(), Attempt: 1, Target: d.consumer, Code: CodeContract, Message: bound(faults.Error()),
 	}}})
 }
 

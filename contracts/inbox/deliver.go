@@ -45,7 +45,10 @@ func (i *Inbox) deliver(ctx context.Context, m Message, e effect) bool {
 	}
 	for {
 		claim, err := d.claim()
-		if err != nil {
+		if err != nil || d.ctx.Err() != nil { // the receiving has ended: what may be claimed is given back
+			if err != nil || claim.Verdict == Claimed {
+				d.giveBack(contracts.AttemptError{}, 0)
+			}
 			return false
 		}
 		var again bool
@@ -72,7 +75,8 @@ func (i *Inbox) deliver(ctx context.Context, m Message, e effect) bool {
 func (d *delivery) claim() (Claim, error) {
 	d.ask.Token = uuid.NewString()
 	for delay := firstDelay; ; delay = min(2*delay, lastDelay) {
-		ctx, cancel := context.WithTimeout(d.ctx, d.opts.Grace)
+		// Not cut off by the end of the receiving: nobody would know whether it is claimed.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), d.opts.Grace)
 		claim, err := d.store.Claim(ctx, d.ask)
 		cancel()
 		if err == nil {
@@ -114,7 +118,7 @@ func (d *delivery) handle(c Claim) (ack, again bool) {
 		return false, false
 	}
 	failure := contracts.AttemptError{
-		At: time.Now().UTC(), Attempt: d.event.Attempt, Target: d.consumer, Code: codeOf(err), Message: bound(err.Error()),
+		At: now(), Attempt: d.event.Attempt, Target: d.consumer, Code: codeOf(err), Message: bound(err.Error()),
 	}
 	kind := contracts.KindOf(err)
 	if kind == contracts.Permanent && d.opts.DeadLetters != nil {
@@ -194,3 +198,6 @@ func rest(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// now is the time of a failure, in the microseconds that the stores keep.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

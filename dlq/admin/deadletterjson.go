@@ -25,6 +25,7 @@ type DeadLetter struct {
 	AggregateVersion int64               `json:"aggregateVersion" example:"3"`
 	Lane             contracts.Lane      `json:"lane" example:"CRITICAL_LANE"`
 	PendingTargets   []string            `json:"pendingTargets" nullable:"false" example:"[\"FUNNEL_CRITICAL\"]" doc:"Targets that did not acknowledge it."`
+	Consumer         string              `json:"consumer,omitempty" example:"notifications" doc:"The consumer that could not handle it, and to which alone a replay goes; left out where it could not be delivered."`
 	Errors           []Attempt           `json:"errors" nullable:"false" doc:"Failed attempts, replays among them: the first 10 and the last 40."`
 	Attempts         int                 `json:"attempts" example:"3" doc:"Failed deliveries, replays apart."`
 	DeadAt           time.Time           `json:"deadAt" doc:"When it was dead-lettered."`
@@ -83,7 +84,7 @@ func deadLetterOf(i *dlq.Item) DeadLetter {
 		IdempotencyKey: i.IdempotencyKey, AggregateID: i.AggregateID, AggregateVersion: i.AggregateVersion, Lane: i.Lane,
 		PendingTargets: append([]string{}, i.PendingTargets...), Errors: make([]Attempt, len(i.Errors)), Attempts: i.Attempts,
 		DeadAt: i.DeadAt, Replays: i.Replays, NextReplayAt: i.NextReplayAt, Decisions: make([]Decision, len(i.Decisions)), Group: i.Group,
-		AuthorizedBy: i.AuthorizedBy, UpdateTime: i.UpdateTime, ETag: etag(i.UpdateTime),
+		Consumer: i.Consumer, AuthorizedBy: i.AuthorizedBy, UpdateTime: i.UpdateTime, ETag: etag(i.UpdateTime),
 	}
 	for n, e := range i.Errors {
 		d.Errors[n] = Attempt{e.At, e.Attempt, e.Target, e.Code, e.Message}

@@ -136,9 +136,14 @@ func (l *telling) letter(i tracedLetter) {
 	_, id, _ := strings.Cut(i.RecordPath, "/")
 	about := Event{EventID: i.EventID, EventType: i.EventType, Outbox: i.Outbox, RecordID: id, DeadLetter: i.ID, AggregateID: i.AggregateID}
 	path := i.RecordPath
-	l.appended(path, i.appended, about)
-	l.attempts(path, i.Errors, about)
 	dead := about.as(i.DeadAt, EventDeadLettered, fmt.Sprintf("dead-lettered under %s: %s", i.OriginalTier, i.Reason))
+	if i.Consumer != "" { // beside what became of its delivery
+		path += "@" + i.Consumer
+		dead.Summary = fmt.Sprintf("dead-lettered by consumer %s under %s: %s", i.Consumer, i.Tier, i.Reason)
+	} else {
+		l.appended(path, i.appended, about)
+	}
+	l.attempts(path, i.Errors, about)
 	dead.Reason = string(i.Reason)
 	l.tell("dead "+path, dead)
 	for _, d := range i.Decisions {

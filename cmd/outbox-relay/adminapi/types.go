@@ -31,6 +31,7 @@ type Item struct {
 	AggregateVersion int64               `json:"aggregateVersion"`
 	Lane             contracts.Lane      `json:"lane"`
 	PendingTargets   []string            `json:"pendingTargets"`
+	Consumer         string              `json:"consumer"`
 	Errors           []Attempt           `json:"errors"`
 	Attempts         int                 `json:"attempts"`
 	DeadAt           time.Time           `json:"deadAt"`

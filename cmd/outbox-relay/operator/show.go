@@ -52,6 +52,7 @@ func (c *showCmd) Run(ctx context.Context, p shell.Process) error {
 				{"tier", tierOf(i)},
 				{"state", standing(i)},
 				{"still to reach", orDash(strings.Join(i.PendingTargets, ", "))},
+				{"consumer", orDash(i.Consumer)},
 				{"next replay", moment(i.NextReplayAt)},
 				{"group", orDash(i.Group)},
 			} {
