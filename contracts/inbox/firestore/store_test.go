@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/contracts/inbox"
 	"outboxrelay/contracts/inbox/firestore"
 	"outboxrelay/contracts/inbox/inboxtest"
 	localfirestore "outboxrelay/deploy/local/firestore"
@@ -58,4 +59,9 @@ func transactions(t *testing.T, address string) {
 			},
 		}
 	})
+}
+
+func BenchmarkFirestore(b *testing.B) {
+	_, address := firestoretest.Start(b, localfirestore.Options{})
+	inboxtest.Benchmark(b, firestore.New(firestoretest.Client(b, address).Client), inbox.Options{})
 }

@@ -59,3 +59,8 @@ func TestTransactions(t *testing.T) {
 		}
 	})
 }
+
+func BenchmarkPostgres(b *testing.B) {
+	store, _ := open(b)
+	inboxtest.Benchmark(b, store, inbox.Options{})
+}

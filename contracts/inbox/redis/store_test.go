@@ -110,3 +110,7 @@ func startRedis(t testing.TB) string {
 	}
 	return socket
 }
+
+func BenchmarkRedis(b *testing.B) {
+	inboxtest.Benchmark(b, redis.New(open(b, &goredis.Options{Network: "unix", Addr: startRedis(b)})), inbox.Options{})
+}
