@@ -98,7 +98,7 @@ func replayedToOne(t *testing.T, c *cloud) {
 	const topic = "ier-notif-router"
 	var mended atomic.Bool
 	var mails, counts seen
-	options := inboxes.Options{Delays: []time.Duration{10 * time.Millisecond}}
+	options := inboxes.Options{Delays: []time.Duration{10 * time.Millisecond}, MaxTries: 2}
 	f.reader("mail", topic, options).read(func(b *inboxes.Inbox) func(context.Context, *pubsub.Message) {
 		return b.Handle(func(_ context.Context, e *inboxes.Event) error {
 			mails.add(e.EventID)

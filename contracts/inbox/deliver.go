@@ -38,6 +38,9 @@ func (i *Inbox) deliver(ctx context.Context, m Message, e effect) bool {
 	if faults != nil {
 		return d.refuse(faults)
 	}
+	if i.opts.Catalog != nil && !i.opts.Catalog.Concerns(i.consumer, d.record) {
+		return true // it comes by a topic in common with those that it names
+	}
 	if d.hanging.Load() >= int64(d.opts.MaxHanging) {
 		d.log.Error("no event is handled: too many handlers do not return", "handlers", d.opts.MaxHanging)
 		rest(d.ctx, d.opts.Hold)
@@ -139,17 +142,16 @@ func (d *delivery) handle(c Claim) (ack, again bool) {
 
 // exhausted reports whether a claimed event is to be buried rather than handled.
 func (d *delivery) exhausted(c Claim) bool {
-	return d.opts.DeadLetters != nil && (c.Failures > len(d.opts.Delays) || c.Takeovers >= d.opts.MaxTakeovers)
+	return d.opts.DeadLetters != nil && (c.Failures >= d.opts.MaxTries || c.Takeovers >= d.opts.MaxTakeovers)
 }
 
 // delay is the wait after a failure, of which there were so many before. After the last it
 // is 0: the event is claimed once more, to be buried.
 func (d *delivery) delay(failures int) time.Duration {
-	n := len(d.opts.Delays)
-	if failures >= n && d.opts.DeadLetters != nil {
+	if failures+1 >= d.opts.MaxTries && d.opts.DeadLetters != nil {
 		return 0
 	}
-	return d.opts.Delays[min(failures, n-1)]
+	return d.opts.Delays[min(failures, len(d.opts.Delays)-1)]
 }
 
 // settle notes the end of the event, and reports whether that stands.

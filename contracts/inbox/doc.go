@@ -33,9 +33,10 @@
 //
 // # Order, and what waits
 //
-// An event that fails is tried again after 5 s, 30 s, 2 m, 10 m and 30 m; when the last of
-// these fails too it becomes a dead letter. The count stands in the store, so that a
-// restart goes on with it. Later events of its aggregate wait behind it, others do not.
+// An event that fails is tried again after 5 s, 30 s, 2 m and 10 m, and with the
+// fifth failure it becomes a dead letter; where more tries are wanted, or there is no
+// place for dead letters, each further one comes 30 m after the one before. The count
+// stands in the store, so that a restart goes on with it. Later events of its aggregate wait behind it, others do not.
 // What waits, waits in Pub/Sub and not in memory: its message is held for Options.Hold
 // at most, and then given back, to be delivered again. So the subscription wants message
 // ordering, which brings the events of an aggregate one after another, and a retry policy with a

@@ -102,7 +102,7 @@ func killAt(t *testing.T, at int) bool {
 	ctx, stop := context.WithCancel(t.Context())
 	end := make(chan struct{})
 	run := func(p *process) *broker {
-		box := inbox.New(p, "billing", quiet(inbox.Options{DeadLetters: p, Delays: []time.Duration{time.Second, time.Second}}))
+		box := inbox.New(p, "billing", quiet(inbox.Options{DeadLetters: p, Delays: []time.Duration{time.Second}, MaxTries: 3}))
 		b := &broker{}
 		b.deliver(ctx, box, func(_ context.Context, e *inbox.Event) error {
 			if !p.step() {

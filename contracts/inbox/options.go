@@ -38,9 +38,12 @@ type Options struct {
 	// refused unless ForceRetention is set.
 	Retention      time.Duration
 	ForceRetention bool
-	// Delays are the waits before each new try: 5 s, 30 s, 2 m, 10 m, 30 m. When the try
-	// after the last of them fails, the event is dead.
+	// Delays are the waits before each new try: 5 s, 30 s, 2 m, 10 m, 30 m. The last one
+	// stands for all that follow.
 	Delays []time.Duration
+	// MaxTries is how often an event is handled until it is dead; 5. The first four of
+	// DefaultDelays lie between these: its last is for more tries, or no DeadLetters.
+	MaxTries int
 	// Timeout bounds one call of the handler; 30 s.
 	Timeout time.Duration
 	// Grace is how long a handler may take to return after its ctx ended, and how long
@@ -75,8 +78,8 @@ func (o Options) Validate() error {
 	if i := slices.IndexFunc(o.Delays, func(d time.Duration) bool { return d <= 0 }); i >= 0 {
 		errs = append(errs, fmt.Errorf("delay %d is %v, want it positive", i+1, o.Delays[i]))
 	}
-	if min(o.MaxHeld, o.MaxHanging, o.MaxTakeovers) < 0 {
-		errs = append(errs, errors.New("MaxHeld, MaxHanging and MaxTakeovers want to be positive"))
+	if min(o.MaxTries, o.MaxHeld, o.MaxHanging, o.MaxTakeovers) < 0 {
+		errs = append(errs, errors.New("MaxTries, MaxHeld, MaxHanging and MaxTakeovers want to be positive"))
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)
@@ -87,6 +90,7 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.Hold = max(0, cmp.Or(o.Hold, 10*time.Second))
+	o.MaxTries = cmp.Or(o.MaxTries, 5)
 	o.MaxHeld = cmp.Or(o.MaxHeld, 100)
 	o.MaxHanging = cmp.Or(o.MaxHanging, 100)
 	o.MaxTakeovers = cmp.Or(o.MaxTakeovers, 10)
