@@ -17,6 +17,7 @@ type delivery struct {
 	ctx     context.Context //nolint:containedctx // of the receiving; a delivery lives within one call
 	message Message
 	record  *contracts.Record
+	others  bool // the event names consumers, and this is none of them
 	event   *Event
 	ask     Ask
 	effect  effect
@@ -35,11 +36,11 @@ func (i *Inbox) deliver(ctx context.Context, m Message, e effect) bool {
 	}
 	d := &delivery{Inbox: i, ctx: ctx, message: m, effect: e}
 	faults := d.read()
-	if faults != nil {
-		return d.refuse(faults)
-	}
-	if i.opts.Catalog != nil && !i.opts.Catalog.Concerns(i.consumer, d.record) {
+	switch {
+	case d.others:
 		return true // it comes by a topic in common with those that it names
+	case faults != nil:
+		return d.refuse(faults)
 	}
 	if d.hanging.Load() >= int64(d.opts.MaxHanging) {
 		d.log.Error("no event is handled: too many handlers do not return", "handlers", d.opts.MaxHanging)

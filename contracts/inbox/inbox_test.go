@@ -389,6 +389,41 @@ func TestContractIsJudgedFirst(t *testing.T) {
 	}
 }
 
+// An event that names others is none of ours, whatever is wrong with it.
+func TestEventForOthersIsAcknowledged(t *testing.T) {
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func(outbox, consumer string) (understood map[string][]int64) {
+		understood = make(map[string][]int64)
+		for n, e := range catalog.Outbox(outbox).Events {
+			named := *e
+			named.Consumers = []string{consumer}
+			catalog.Outbox(outbox).Events[n] = &named
+			understood[e.Type] = []int64{7}
+		}
+		return understood
+	}
+	name("wsOutbox", "billing")
+	another := name("skillOutbox", "analytics")
+	for consumer, want := range map[string]int{"analytics": 1, "billing": 0, "unnamed": 1} {
+		for _, versions := range []map[string][]int64{nil, another} {
+			var did effects
+			var dead graveyard
+			box := inbox.New(inbox.NewMemory(), consumer, quiet(inbox.Options{Catalog: catalog, DeadLetters: &dead, Versions: versions}))
+			m := event(t, "acc-1", 1)
+			if !box.Deliver(t.Context(), m.data, m.attributes, did.handler(nil)) {
+				t.Errorf("%s gives it back", consumer)
+			}
+			handled, letters := len(did.calls), len(dead.all())
+			if handled+letters != want || versions != nil && handled > 0 {
+				t.Errorf("%s, which understands %v, handled %d, dead letters %d; want %d together", consumer, versions, handled, letters, want)
+			}
+		}
+	}
+}
+
 func TestWhatCannotBeRead(t *testing.T) {
 	var did effects
 	var dead graveyard

@@ -9,7 +9,7 @@ import (
 )
 
 // read judges the message before anything is claimed. It returns why its event cannot
-// be handled; nil: it can.
+// be handled; nil: it can, or is for others.
 func (d *delivery) read() contracts.Faults {
 	m := d.message
 	d.log = d.opts.Log.With("consumer", d.consumer, "eventId", m.Attributes[contracts.AttrEventID], "traceId", m.Attributes[contracts.AttrTraceID])
@@ -21,6 +21,9 @@ func (d *delivery) read() contracts.Faults {
 	d.log = d.opts.Log.With("consumer", d.consumer, "eventId", rec.EventID, "eventType", rec.EventType, "traceId", rec.TraceID)
 	if len(faults) == 0 && d.opts.Catalog != nil {
 		faults = d.opts.Catalog.CheckReceived(rec)
+		if d.others = !d.opts.Catalog.Concerns(d.consumer, rec); d.others {
+			return nil
+		}
 	}
 	if known, ok := d.opts.Versions[rec.EventType]; ok && len(faults) == 0 && !slices.Contains(known, rec.EventVersion) {
 		faults = contracts.Faults{{Field: "event_version", Problem: fmt.Sprintf("is %d, which %s does not understand", rec.EventVersion, d.consumer)}}
