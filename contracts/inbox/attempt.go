@@ -38,6 +38,7 @@ func (d *delivery) attempt() error {
 	defer cancel()
 	done := make(chan error, 1)
 	var left atomic.Bool
+	event := d.event
 	go func() {
 		returned := errors.New("the handler ended its goroutine")
 		defer func() {
@@ -49,7 +50,7 @@ func (d *delivery) attempt() error {
 				d.hanging.Add(-1)
 			}
 		}()
-		returned = d.effect.run(ctx, d.event)
+		returned = d.effect.run(ctx, event)
 	}()
 	stopping := d.ctx.Done()
 	for {

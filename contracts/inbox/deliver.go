@@ -106,7 +106,9 @@ func (d *delivery) handle(c Claim) (ack, again bool) {
 	if d.exhausted(c) {
 		return d.bury(c, contracts.AttemptsExhausted)
 	}
-	d.event.Attempt, d.event.Ref = c.Failures+1, d.ask.Ref
+	event := *d.event // a handler that was left behind may still read the one before
+	event.Attempt, event.Ref = c.Failures+1, d.ask.Ref
+	d.event = &event
 	err := d.attempt()
 	switch {
 	case err == nil:
