@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -115,9 +115,7 @@ func (c *consumer) race(envelope *contracts.Envelope) error {
 	if handled {
 		return nil
 	}
-	for range 10_000 {
-		runtime.Gosched()
-	}
+	time.Sleep(time.Millisecond) // of a bubble's time
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.act(envelope)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 
 	"outboxrelay/contracts"
 	"outboxrelay/contracts/contracttest"
@@ -70,11 +71,13 @@ func failures(t *testing.T, catalog *contracts.Catalog, consumer string, d defec
 		t.Fatal(err)
 	}
 	out := make(map[string]string)
-	for _, c := range cases {
-		if err := c.Run(t.Context(), func() contracttest.Consumer { return newConsumer(catalog, consumer, d).tested() }); err != nil {
-			out[c.Name] = err.Error()
+	synctest.Test(t, func(t *testing.T) { // in which all who look have looked before any acts
+		for _, c := range cases {
+			if err := c.Run(t.Context(), func() contracttest.Consumer { return newConsumer(catalog, consumer, d).tested() }); err != nil {
+				out[c.Name] = err.Error()
+			}
 		}
-	}
+	})
 	return out
 }
 
