@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -37,7 +38,7 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 		l.results = allBlocked(len(l.jobs))
 		return
 	}
-	done, ok := r.breakers[l.target].allow()
+	done, ok := r.breakers[l.target].allow(suspectOf(run[l.jobs[0]].Record))
 	if !ok {
 		r.metrics.blocked.WithLabelValues(l.target).Add(float64(len(l.jobs)))
 		l.results = allBlocked(len(l.jobs))
@@ -70,7 +71,7 @@ func (r *Router) attempt(ctx context.Context, run []*Job, l *leg) {
 	// Last, so that a subscriber that is told of a change finds all results of
 	// this call sampled already.
 	told = true
-	done(verdict(ctx, run[l.jobs[0]], start, errs))
+	done(verdict(ctx, run[l.jobs[0]], l.target, start, errs))
 }
 
 // call is target.Deliver, made safe against a target that breaks its contract.
@@ -117,9 +118,9 @@ func allBlocked(n int) []result {
 // verdict is what a call says of its target: nil when the target answered,
 // errCut when we gave up on it ourselves, a *suspect when it failed. What is a
 // record's own failure is an answer.
-func verdict(ctx context.Context, first *Job, began time.Time, errs []error) error {
+func verdict(ctx context.Context, first *Job, target string, began time.Time, errs []error) error {
+	s := &suspect{at: began, aggregate: suspectOf(first.Record), others: slices.Contains(first.Others, target)}
 	answered := false
-	var failure error
 	for _, err := range errs {
 		switch {
 		case errors.Is(err, ErrBehind):
@@ -129,18 +130,19 @@ func verdict(ctx context.Context, first *Job, began time.Time, errs []error) err
 			if ctx.Err() != nil {
 				return errCut
 			}
-			return &suspect{at: began, aggregate: suspectOf(first.Record), outage: true, error: err}
+			s.outage, s.error = true, err
+			return s
 		default:
-			failure = err
+			s.error = err
 		}
 	}
-	if failure == nil || answered {
+	if s.error == nil || answered {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return errCut
 	}
-	return &suspect{at: began, aggregate: suspectOf(first.Record), replay: first.Replay != "", error: failure}
+	return s
 }
 
 // suspectOf names the aggregate of a call.

@@ -30,7 +30,7 @@ type suspect struct {
 	at        time.Time // when it began
 	aggregate string
 	outage    bool
-	replay    bool // of a dead letter
+	others    bool // wait that nobody has in memory yet
 	error
 }
 
@@ -52,11 +52,12 @@ type breaker struct {
 	consecutive int    // outages in a row, of the breaker's current state
 	suspects    suspects
 	probes      probes // of the outage that is
+	turns       turns
 	outages     []span // the last ones, the one that is at the end
 	probeAt     time.Time
 	state       gobreaker.State
 	probing     bool // the half-open state's one call is under way
-	lone        bool // what closed it last was a dead letter that failed for itself
+	lone        bool // what closed it last were probes that failed for themselves
 }
 
 func newBreaker(target string, cfg Config, m *metrics, c *changes) *breaker {
@@ -79,12 +80,16 @@ func newBreaker(target string, cfg Config, m *metrics, c *changes) *breaker {
 	return b
 }
 
-// allow asks for one call. When it is granted, done must be called with what
-// came of it: nil when the target answered, errCut, or a *suspect.
-func (b *breaker) allow() (done func(error), ok bool) {
+// allow asks for one call, of an aggregate. When it is granted, done must be called
+// with what came of it: nil when the target answered, errCut, or a *suspect.
+func (b *breaker) allow(aggregate string) (done func(error), ok bool) {
+	if b.yields(aggregate) {
+		return nil, false
+	}
 	report, err := b.gate.Allow()
 	b.changes.flush()
 	if err != nil {
+		b.turnedAway(aggregate)
 		return nil, false
 	}
 	probe := b.beginProbe()
@@ -104,6 +109,34 @@ func (b *breaker) beginProbe() bool {
 		return false
 	}
 	b.probing = true
+	b.turns.begins()
+	return true
+}
+
+// yields reports whether the next probe is another aggregate's.
+func (b *breaker) yields(aggregate string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state != gobreaker.StateClosed && b.turns.yields(aggregate) && time.Now().Before(b.probeAt.Add(b.turn()))
+}
+
+// turn is for how long a probe is kept for those that have not probed yet.
+func (b *breaker) turn() time.Duration { return b.cfg.OpenFor / 4 }
+
+func (b *breaker) turnedAway(aggregate string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turns.turnedAway(aggregate)
+}
+
+// refuses reports whether a call of an aggregate would be refused now, and takes note
+// that it waits.
+func (b *breaker) refuses(aggregate string) bool {
+	at := b.nextProbe(aggregate)
+	if !at.After(time.Now()) {
+		return false
+	}
+	b.turnedAway(aggregate)
 	return true
 }
 
@@ -119,8 +152,8 @@ func (b *breaker) endProbe() {
 //
 // A failure that counts for the record is none of the target as long as it is not
 // the rule; but a probe has to succeed, or the first record that fails for itself
-// would end an outage. Only where nothing but a dead letter or two is there to
-// probe, it ends with those that fail.
+// would end an outage. Only where nothing but a record or two is there to probe, it
+// ends with those that fail.
 func (b *breaker) count(failure error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,6 +162,9 @@ func (b *breaker) count(failure error) bool {
 		b.consecutive = 0
 		b.suspects.answered(b.now())
 		return true
+	}
+	if b.state != gobreaker.StateClosed {
+		b.turns.failed(s.aggregate)
 	}
 	if b.state != gobreaker.StateClosed && b.probes.failed(s, b.cfg) {
 		b.consecutive, b.suspects = 0, suspects{}
@@ -174,7 +210,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	case from == gobreaker.StateClosed:
 		b.since = b.now()
 		b.outages = append(b.outages[max(0, len(b.outages)+1-keptOutages):], span{from: b.suspects.since})
-		b.probes, b.lone = probes{}, false
+		b.probes, b.turns, b.lone = probes{}, turns{}, false
 		b.metrics.breakerTrips.WithLabelValues(b.target).Inc()
 		b.log.Warn("breaker opened: target is out",
 			zap.String("code", b.reason), zap.Int("consecutiveFailures", b.consecutive))
@@ -184,7 +220,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 		b.since, b.reason = b.now(), ""
 		b.outages[len(b.outages)-1].to = b.since
 		if b.lone {
-			b.log.Warn("breaker closed: nothing but dead letters that fail for themselves probes the target", zap.Duration("out", out))
+			b.log.Warn("breaker closed: nothing but what fails for itself probes the target", zap.Duration("out", out))
 		} else {
 			b.log.Info("breaker closed: target answers again", zap.Duration("out", out))
 		}
@@ -215,7 +251,7 @@ func (b *breaker) wasOut(t time.Time) bool {
 	})
 }
 
-func (b *breaker) nextProbe() time.Time {
+func (b *breaker) nextProbe(aggregate string) time.Time {
 	state := b.gate.State()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,6 +260,8 @@ func (b *breaker) nextProbe() time.Time {
 		return time.Time{}
 	case b.probing:
 		return time.Now().Add(b.cfg.OpenFor)
+	case b.turns.yields(aggregate):
+		return b.probeAt.Add(b.turn())
 	default:
 		return b.probeAt
 	}

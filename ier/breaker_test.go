@@ -90,7 +90,7 @@ func TestOpenBreakerLetsOneProbeThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target := &switched{err: errOut}
 		r := setup(t, Config{Targets: map[string]Target{"A": target}})
-		if got := r.NextProbe("A"); !got.IsZero() {
+		if got := r.NextProbe("A", newJob(1, "A").Record); !got.IsZero() {
 			t.Errorf("next probe of a closed breaker is %v, want zero", got)
 		}
 		deliver(t, r, 5)
@@ -102,7 +102,7 @@ func TestOpenBreakerLetsOneProbeThrough(t *testing.T) {
 			t.Errorf("%d calls reached the target while open, want 0", target.calls-5)
 		}
 
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		deliver(t, r, 3)
 		if target.calls != 6 {
 			t.Errorf("%d probes, want 1", target.calls-5)
@@ -112,7 +112,7 @@ func TestOpenBreakerLetsOneProbeThrough(t *testing.T) {
 		}
 
 		target.err = nil
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		deliver(t, r, 3)
 		if r.Open("A") || target.calls != 9 {
 			t.Errorf("after a good probe: open is %v and %d calls passed, want false and 3", r.Open("A"), target.calls-6)
@@ -135,7 +135,7 @@ func TestProbeUnderWayHoldsOthersBack(t *testing.T) {
 		})
 		r := setup(t, Config{Targets: map[string]Target{"A": target}})
 		deliver(t, r, 5)
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		down, hang = false, true
 		go r.Deliver(t.Context(), []*Job{newJob(1, "A")})
 		synctest.Wait()
@@ -143,7 +143,7 @@ func TestProbeUnderWayHoldsOthersBack(t *testing.T) {
 		if got := deliver(t, r, 3); len(got.Blocked) != 1 || calls != 6 {
 			t.Errorf("during the probe: outcome %+v, %d more calls; want blocked and 0", got, calls-6)
 		}
-		if got := r.NextProbe("A"); !got.After(time.Now()) {
+		if got := r.NextProbe("A", newJob(1, "A").Record); !got.After(time.Now()) {
 			t.Errorf("next probe during a probe is %v from now, want later", time.Until(got))
 		}
 		time.Sleep(time.Second)
@@ -169,7 +169,7 @@ func TestProbeThatPanickedIsFollowedByAnother(t *testing.T) {
 		target, sampler := &switched{err: errOut}, new(broken)
 		r := setup(t, Config{Targets: map[string]Target{"A": target}, Sampler: sampler})
 		deliver(t, r, 5)
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		target.err, *sampler = nil, true
 		func() {
 			defer func() {
@@ -194,7 +194,7 @@ func TestAnyAnswerOfTheTargetClosesTheBreaker(t *testing.T) {
 				target := &switched{err: errOut}
 				r := setup(t, Config{Targets: map[string]Target{"A": target}})
 				deliver(t, r, 5)
-				time.Sleep(time.Until(r.NextProbe("A")))
+				time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 				target.err = err
 				deliver(t, r, 1)
 				if r.Open("A") {
@@ -247,7 +247,7 @@ func TestAnswersFromBeforeATripCountNothing(t *testing.T) {
 		synctest.Wait()
 		late = 0
 		deliver(t, r, 5)
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		answer = nil
 		deliver(t, r, 1)
 		time.Sleep(10 * time.Second) // the thirty fail now
@@ -274,11 +274,11 @@ func TestSubscribersHearEachChangeInOrderAndMayCallBack(t *testing.T) {
 		})
 		deliver(t, r, 5)
 		for range 3 { // failed probes are no news
-			time.Sleep(time.Until(r.NextProbe("A")))
+			time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 			deliver(t, r, 1)
 		}
 		target.err = nil
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		deliver(t, r, 5)
 		want := []heard{{"A", true, true}, {"A", false, false}}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -320,7 +320,7 @@ func TestBreakerTellsItsStory(t *testing.T) {
 		time.Sleep(time.Minute)
 		deliver(t, r, 5)
 		tripped := time.Now()
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		deliver(t, r, 1)
 		want := []BreakerStatus{
 			{Target: "A", State: "open", Since: tripped, Reason: "Unavailable", ConsecutiveFailures: 6},
@@ -333,7 +333,7 @@ func TestBreakerTellsItsStory(t *testing.T) {
 			t.Errorf("state gauge is %v, want 2", got)
 		}
 		target.err = nil
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		deliver(t, r, 1)
 		if got := value(t, reg, "relay_breaker_state", "A"); got != 0 {
 			t.Errorf("state gauge is %v, want 0", got)
@@ -354,7 +354,7 @@ func TestBreakerTellsItsStory(t *testing.T) {
 
 func TestUnknownTargetHasNoBreaker(t *testing.T) {
 	r := setup(t, Config{Targets: map[string]Target{"A": &switched{}}})
-	if r.Open("Z") || !r.NextProbe("Z").IsZero() {
+	if r.Open("Z") || !r.NextProbe("Z", newJob(1, "Z").Record).IsZero() {
 		t.Error("an unknown target has a breaker")
 	}
 }

@@ -18,8 +18,11 @@ type Job struct {
 	Replay  string   // the dead letter's ID on a replay, "" otherwise
 	// Consumer is the one that a replay is for, of those that read the target; "": all.
 	Consumer string
-	Attempt  int   // 1 is the first
-	Waits    Waits // where the time since the append went before this round
+	Attempt  int // 1 is the first
+	// Others are those of Targets for which more wait that nobody has in memory yet: a
+	// probe tells nothing of them.
+	Others []string
+	Waits  Waits // where the time since the append went before this round
 	// Span is that of this round of delivery; its attempts become its children.
 	// nil: the record is not traced.
 	Span trace.Span

@@ -173,7 +173,7 @@ func playBreaker(steps []step) string {
 			time.Sleep(s.wait)
 			continue
 		case "probe time":
-			time.Sleep(max(0, time.Until(r.NextProbe("A"))))
+			time.Sleep(max(0, time.Until(r.NextProbe("A", newJob(1, "A").Record))))
 			continue
 		}
 		wantCall := !open || !time.Now().Before(probeAt)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"outboxrelay/contracts"
 )
 
 // Router delivers records to their targets. Its methods may be called by many
@@ -128,15 +130,23 @@ func (r *Router) WasOut(target string, at time.Time) bool {
 	return b != nil && b.wasOut(at)
 }
 
-// NextProbe is when target's breaker lets a probe through; that may be in the
-// past. While a probe is under way it is when to look again. Zero when the
+// NextProbe is when target's breaker lets a probe of a record through; that may be in
+// the past. While a probe is under way it is when to look again. Zero when the
 // breaker is closed.
-func (r *Router) NextProbe(target string) time.Time {
+func (r *Router) NextProbe(target string, rec *contracts.Record) time.Time {
 	b := r.breakers[target]
 	if b == nil {
 		return time.Time{}
 	}
-	return b.nextProbe()
+	return b.nextProbe(suspectOf(rec))
+}
+
+// Refuses reports whether target's breaker would refuse a call of a record now. The
+// record counts as waiting then, so that those which have probed in vain leave it a
+// turn.
+func (r *Router) Refuses(target string, rec *contracts.Record) bool {
+	b := r.breakers[target]
+	return b != nil && b.refuses(suspectOf(rec))
 }
 
 // Subscribe has f called after each change of a breaker between closed and not

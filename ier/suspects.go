@@ -85,34 +85,3 @@ func once(list []string, aggregate string) []string {
 	}
 	return append(list, aggregate)
 }
-
-// probes tells whether what fails at an open breaker fails for itself: where for a
-// while nothing probes but the dead letters of the same one or two aggregates,
-// nobody else's record waits, and the target is judged by them as it is while its
-// breaker is closed. Dead letters that wait take turns; of the records that wait in
-// a lane the same one probes again and again, so that it tells of others behind it.
-type probes struct {
-	since      time.Time
-	calls      int
-	aggregates []string
-}
-
-// loneFor is for how many times BreakerConfig.OpenFor nobody else may have probed.
-const loneFor = 10
-
-// failed notes a probe that failed, and reports whether it is one too many of so few
-// aggregates.
-func (p *probes) failed(s *suspect, cfg BreakerConfig) bool {
-	if s.outage || !s.replay {
-		*p = probes{}
-		return false
-	}
-	if p.aggregates = once(p.aggregates, s.aggregate); len(p.aggregates) == spread {
-		*p = probes{}
-		return false
-	}
-	if p.calls++; p.calls == 1 {
-		p.since = s.at
-	}
-	return p.calls > 2*len(p.aggregates) && s.at.Sub(p.since) >= loneFor*cfg.OpenFor
-}

@@ -66,82 +66,16 @@ func TestAProbeHasToSucceed(t *testing.T) {
 		r := setup(t, Config{Targets: map[string]Target{"A": target}})
 		deliver(t, r, 5)
 		target.err = errAttributable
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		if got := deliverOf(t, r, 1); len(got.Failed) != 1 || got.Failed[0].Kind != contracts.Attributable || !r.Open("A") {
 			t.Errorf("got %+v, open %v; want a failure and the breaker open", got, r.Open("A"))
 		}
 		target.err = nil
-		time.Sleep(time.Until(r.NextProbe("A")))
+		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		if got := deliverOf(t, r, 2); !cmp.Equal(got.Acked, []string{"A"}) || r.Open("A") {
 			t.Errorf("got %+v, open %v; want it acknowledged and the breaker closed", got, r.Open("A"))
 		}
 	})
-}
-
-// Where nothing but the dead letters of one or two aggregates is left to probe, and
-// they fail for themselves, they end the outage: nothing else would, and they count
-// from then on.
-func TestLoneProbesEndAnOutage(t *testing.T) {
-	tests := []struct {
-		name   string
-		errs   []error
-		first  []int // the aggregates of the first probes
-		then   []int // and of all others, in turn; 0: of a record that is no dead letter
-		closes int   // the probe that closes the breaker, from 1; 0: none
-	}{
-		{name: "one aggregate", errs: []error{errAttributable}, then: []int{1}, closes: 11},
-		{name: "two aggregates", errs: []error{errAttributable}, then: []int{1, 2}, closes: 11},
-		{name: "one of two goes", errs: []error{errAttributable}, first: []int{1}, then: []int{2}, closes: 11},
-		{name: "three aggregates", errs: []error{errAttributable}, then: []int{1, 2, 3}},
-		{name: "two of three go", errs: []error{errAttributable}, first: []int{1, 2}, then: []int{3}, closes: 14},
-		{name: "a third comes late", errs: []error{errAttributable}, first: []int{1, 2, 1, 2, 1, 2, 1, 2, 1, 3}, then: []int{1}, closes: 21},
-		{name: "a record", errs: []error{errAttributable}, then: []int{0}},
-		{name: "a record between", errs: []error{errAttributable}, then: []int{1, 1, 1, 1, 1, 0}},
-		{name: "a record until then", errs: []error{errAttributable}, first: []int{0, 0, 0}, then: []int{1}, closes: 14},
-		{name: "an outage between", errs: []error{errAttributable, errAttributable, errOut}, then: []int{1}},
-		{name: "an outage", errs: []error{errOut}, then: []int{1}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				target := &switched{err: errAttributable}
-				r := setup(t, Config{Targets: map[string]Target{"A": target}})
-				for i := range 5 {
-					deliverOf(t, r, i)
-				}
-				const most = 40 // probes
-				for i := range most {
-					aggregate := test.then[i%len(test.then)]
-					if i < len(test.first) {
-						aggregate = test.first[i]
-					}
-					time.Sleep(time.Until(r.NextProbe("A")))
-					target.err = test.errs[i%len(test.errs)]
-					job := newJob(1, "A")
-					if job.Record.AggregateID = fmt.Sprint(aggregate); aggregate > 0 {
-						job.Replay = "letter"
-					}
-					if r.Deliver(t.Context(), []*Job{job}); !r.Open("A") {
-						if i+1 != test.closes {
-							t.Fatalf("probe %d closed the breaker, want it to be probe %d", i+1, test.closes)
-						}
-						break
-					}
-				}
-				if closed := !r.Open("A"); closed != (test.closes > 0) {
-					t.Fatalf("closed is %v after %d probes", closed, most)
-				}
-				if test.closes == 0 {
-					return
-				}
-				for range 20 { // which are no outage, as before one
-					if deliverOf(t, r, test.then[0]); r.Open("A") {
-						t.Fatal("the breaker opened again for one aggregate")
-					}
-				}
-			})
-		})
-	}
 }
 
 // What failed before the breaker opened belongs to the outage. It still does when
@@ -162,7 +96,7 @@ func TestAnOutageBeginsWithItsFirstFailure(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			target.err = nil
-			time.Sleep(time.Until(r.NextProbe("A")))
+			time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 			deliverOf(t, r, 6)
 			times = append(times, time.Now())
 		}

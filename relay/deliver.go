@@ -72,6 +72,7 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 	case feed.Deliver:
 		open, gated := withhold(turn.Open, turn.Gated, withheld)
 		job := r.job(e, open)
+		job.Others = turn.Others
 		e.trail.begin(job)
 		return job, func(out ier.Outcome) lanes.Verdict { return r.conclude(ctx, e, out, gated) }, lanes.Verdict{}
 	case feed.WaitTurn:
@@ -156,7 +157,7 @@ func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated [
 	}
 	failed := r.sort(ctx, e, out.Failed)
 	tried.Blocked = append(tried.Blocked, failed.blocked...)
-	tried.Alone = failed.alone
+	tried.Alone, tried.InVain = failed.alone, failed.inVain
 	switch {
 	case len(failed.counted) > 0:
 		tried.Alone = append(tried.Alone, tried.Blocked...) // it does not probe there now
@@ -184,6 +185,7 @@ type failures struct {
 	permanent bool                // one of them will never succeed
 	blocked   []string            // targets that are out after all
 	alone     []string            // of these, where the record failed for itself
+	inVain    []string            // of these, where it has probed for long
 	outage    string              // a target that failed without its breaker being open
 }
 
@@ -200,8 +202,11 @@ func (r *Relay) sort(ctx context.Context, e *entry, all []ier.TargetFailure) (ou
 			out.counted = append(out.counted, f)
 		case r.router.Open(f.Target):
 			out.blocked = append(out.blocked, f.Target)
-			if f.Kind == contracts.Attributable {
+			switch e.vain++; {
+			case f.Kind == contracts.Attributable:
 				out.alone = append(out.alone, f.Target)
+			case e.vain >= e.outbox.tuning.OutageTolerance:
+				out.inVain = append(out.inVain, f.Target)
 			}
 		case e.outages >= e.outbox.tuning.OutageTolerance:
 			// The target answers others: it is this record after all.
@@ -261,7 +266,7 @@ func (r *Relay) park(tried feed.Tried) lanes.Verdict {
 	e := entryOf(tried.Record)
 	probe := lanes.Verdict{Action: lanes.Retry, At: r.now().Add(strayProbe)}
 	for _, t := range tried.Blocked {
-		if at := r.router.NextProbe(t); probe.On == "" || at.Before(probe.At) {
+		if at := r.router.NextProbe(t, e.rec); probe.On == "" || at.Before(probe.At) {
 			probe.At, probe.On = at, t
 		}
 	}

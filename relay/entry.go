@@ -27,6 +27,7 @@ type entry struct {
 	trail  *trail    // of its trace; nil: it is not traced
 
 	outages  int       // outage failures in a row that counted no attempt
+	vain     int       // failures at targets that were out
 	unsaved  bool      // deliveredTargets holds more than Firestore does
 	forgiven bool      // attempts are fewer than Firestore may have
 	blamed   blame     // what its dead letter says if its attempts are used up

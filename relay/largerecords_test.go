@@ -174,6 +174,7 @@ func TestWindowOfLargeRecordsShrinks(t *testing.T) {
 			return s.Watch(ctx, scan)
 		}}
 	}
+	f.tuning.OutageTolerance = 1 << 20 // one record probes, however long
 	mend := f.breaks(localpubsub.Fault{Code: codes.Unavailable, Topic: f.catalog.Targets["FUNNEL"].Topic})
 	r := f.run()
 	r.alive()

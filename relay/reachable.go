@@ -3,6 +3,7 @@ package relay
 import (
 	"slices"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -24,5 +25,5 @@ func (r *Relay) Reachable(item *dlq.Item) bool {
 			targets = append(targets, t)
 		}
 	}
-	return len(targets) == 0 || !r.closed(targets)
+	return len(targets) == 0 || !r.closed(targets, &contracts.Record{Outbox: item.Outbox, AggregateID: item.AggregateID})
 }

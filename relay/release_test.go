@@ -213,6 +213,7 @@ func TestReleaseFindsWhatNoListenerSees(t *testing.T) {
 		}
 		return nil
 	})
+	f.tuning.OutageTolerance = 1 << 20 // one record probes, however long
 	f.withQueue(nil)
 	records := f.series("schedOutbox", "ScheduleProposed", account, 1, 8)
 	f.append(records, 3)

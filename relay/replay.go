@@ -100,7 +100,7 @@ func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 	if len(p.targets) == 0 {
 		return dlq.Round{}, nil // all have it
 	}
-	if r.closed(p.targets) {
+	if r.closed(p.targets, p.rec) {
 		return dlq.Round{Blocked: p.targets, Missing: p.missing}, nil
 	}
 	if err := r.skipDelivered(ctx, p); err != nil {
@@ -123,12 +123,16 @@ func (r *Relay) replay(ctx context.Context, item *dlq.Item) (dlq.Round, error) {
 	return p.result.round, p.result.err
 }
 
-// closed reports whether none of targets can be tried now: a round would only
-// wait in the lane to find that out.
-func (r *Relay) closed(targets []string) bool {
-	return !slices.ContainsFunc(targets, func(t string) bool {
-		return !r.router.Open(t) || !r.router.NextProbe(t).After(r.now())
-	})
+// closed reports whether none of targets can be tried now for a record: a round would
+// only wait in the lane to find that out. Each of them hears that the record waits.
+func (r *Relay) closed(targets []string, rec *contracts.Record) bool {
+	refused := 0
+	for _, t := range targets {
+		if r.router.Refuses(t, rec) {
+			refused++
+		}
+	}
+	return refused == len(targets)
 }
 
 // skipDelivered takes the targets out of a round that have the record by what its

@@ -59,7 +59,7 @@ func TestNoRequestReachesATargetThatIsDown(t *testing.T) {
 func TestOneProbeFindsTheTargetUpAgain(t *testing.T) {
 	c, router, deliver := tripped(t, 20*time.Millisecond)
 	c.server.fail(nil)
-	eventually(t, "the probe is due", func() bool { return !router.NextProbe("TARGET").After(time.Now()) })
+	eventually(t, "the probe is due", func() bool { return !router.NextProbe("TARGET", &contracts.Record{}).After(time.Now()) })
 	if got := deliver(6); !got.Done() {
 		t.Errorf("the probe failed: %+v", got)
 	}

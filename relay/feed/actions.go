@@ -7,6 +7,7 @@ type Action struct {
 	Record *Record // Submit, Wake, and those that say what becomes of the event's record
 
 	Open, Gated []string    // Deliver: where it may go now, and what is behind gates
+	Others      []string    // Deliver: of Open, for which more wait that are not in memory
 	Write       *Settlement // Write
 }
 

@@ -14,9 +14,16 @@ import "slices"
 // leastDrain is the size of a drain's first page, in documents.
 const leastDrain = 32
 
+// leastProbes is the size of a page that brings more records to probe a target.
+const leastProbes = 4
+
 // mostProbes is how many records at most are brought back to probe a target that
 // fails them all.
 const mostProbes = 64
+
+// fewProbes is of how many aggregates they are as long as they fail as in an outage:
+// one of them may do so whatever its target does.
+const fewProbes = 3
 
 // ReadBack says what to read back of what was left behind a gate.
 type ReadBack struct {
@@ -35,7 +42,7 @@ func (f *Feed) BeginBack() (ReadBack, bool) {
 		return ReadBack{}, false
 	}
 	if g.size = max(g.size, leastDrain); !g.draining {
-		g.size = leastDrain
+		g.size = leastProbes
 	}
 	g.another, g.paging, g.meanwhile, g.until = false, true, Position{}, g.last
 	if end := f.readUpTo(); end.Before(g.until) {
@@ -194,11 +201,36 @@ func (f *Feed) admitBack(r *Record, g *Gate) (stop Stop, behind *Record) {
 	return NotStopped, nil
 }
 
-// probesFail tells that r, with a pass, failed for itself while the target is out:
-// it may be no good probe, so that the gate brings back a few more. Enough of them
-// tell.
-func (f *Feed) probesFail(target string, r *Record) {
-	if g := f.gates[targetGate(target)]; g != nil && g.passed(r) && len(g.passes) < mostProbes && g.from.Before(g.last) {
+// others lists the targets for which more wait behind their gates than probe them.
+func (f *Feed) others(targets []string) (out []string) {
+	if len(f.gates) == 0 {
+		return nil
+	}
+	for _, t := range targets {
+		if g := f.gates[targetGate(t)]; g != nil && g.wantsProbes(mostProbes) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// wantsProbes reports whether more would probe the target if they were brought back:
+// of so many aggregates, and while there is room for others.
+func (g *Gate) wantsProbes(aggregates int) bool {
+	if g.emptied() || len(g.passes) >= min(mostProbes, max(fewProbes, g.feed.capacity/4)) {
+		return false
+	}
+	probing := make(map[string]struct{})
+	for r := range g.passes {
+		probing[r.Aggregate] = struct{}{}
+	}
+	return len(probing) < aggregates
+}
+
+// probesFail tells that r, with a pass, may be no good probe of a target that is out,
+// so that the gate brings back a few more. Enough of them tell.
+func (f *Feed) probesFail(target string, r *Record, aggregates int) {
+	if g := f.gates[targetGate(target)]; g != nil && g.passed(r) && g.wantsProbes(aggregates) {
 		g.another = true
 		f.machine.do(Action{Do: DrainOn, Feed: f})
 	}

@@ -85,6 +85,7 @@ type (
 		Record *Record
 		Acked  []string // the targets that have it now
 		Alone  []string // targets that are out, at which it failed for itself
+		InVain []string // targets that it has probed in vain for long
 		Then   Then
 		// Of one that Parks. Blocked were refused by their breakers; Gated are behind a
 		// gate, or an older record of its run; Unsaved says that Firestore must be told

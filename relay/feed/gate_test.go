@@ -43,6 +43,16 @@ func (g *gated) becomes(e Event) Do {
 	return actions[len(actions)-1].Do
 }
 
+// wantOthers has a record take its turn, and says for which of its targets others
+// wait behind gates.
+func (g *gated) wantOthers(r *Record, want []string) {
+	g.Helper()
+	actions, _ := g.step(Turn{Record: r})
+	if got := actions[len(actions)-1].Others; !slices.Equal(got, want) {
+		g.Errorf("others wait for %v, want %v", got, want)
+	}
+}
+
 // record is one that was committed version seconds after the start.
 func (g *gated) record(version int64) *Record {
 	id := fmt.Sprintf("%05d", version)
@@ -353,8 +363,10 @@ func TestMoreProbesComeWhereOneFailsForItself(t *testing.T) {
 	other.Aggregate = "y"
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, other, nil, targetA, false)
+	g.wantOthers(probe, targetA)
 	g.step(Tried{Record: probe, Then: Retries, Alone: targetA})
 	g.wantOpen(g.bringBack(2)[0], "A")
+	g.wantOthers(probe, nil) // as they are in memory
 	if g.feed.gates[targetGate("A")].draining {
 		t.Error("the gate is open")
 	}

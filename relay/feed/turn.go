@@ -41,7 +41,7 @@ func (m *Machine) turn(e Turn) Action {
 		return m.withdrawn(r, e.Unsaved) // its lane refused an older one
 	}
 	open, gated := f.split(r)
-	return Action{Do: Deliver, Open: open, Gated: gated}
+	return Action{Do: Deliver, Open: open, Gated: gated, Others: f.others(open)}
 }
 
 // wakes ends a record's wait: it runs.
@@ -67,7 +67,10 @@ func (m *Machine) tried(e Tried) Action {
 			f.gotThrough(t, r)
 		}
 		for _, t := range e.Alone {
-			f.probesFail(t, r)
+			f.probesFail(t, r, mostProbes)
+		}
+		for _, t := range e.InVain {
+			f.probesFail(t, r, fewProbes)
 		}
 	}
 	switch e.Then {

@@ -1,0 +1,112 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"outboxrelay/contracts"
+)
+
+// A record that its target never takes may be the one that probes when the target
+// was out: it holds up nobody else's for longer than that. It is dead in the end,
+// unless it fails as in an outage while nothing else is sent.
+func TestPoisonThatProbesHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		poison error
+	}{
+		{"it fails for itself", failure(contracts.Attributable, "Internal")},
+		{"it fails as in an outage", failure(contracts.Outage, "DeadlineExceeded")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := setup(t, newCloud(t))
+			f.retries(3, 10*time.Millisecond)
+			f.withQueue(nil)
+			poison := f.record("wsOutbox", "TaskCompleted", "poison", 1)
+			others := []*contracts.Record{f.record("wsOutbox", "TaskCompleted", "poison", 2)}
+			for a := range 20 {
+				others = append(others, f.record("wsOutbox", "TaskCompleted", fmt.Sprintf("a-%d", a), 1))
+			}
+			var out atomic.Bool
+			out.Store(true)
+			f.script(func(_ context.Context, target string, rec *contracts.Record) error {
+				switch {
+				case target != "FUNNEL":
+					return nil
+				case out.Load():
+					return failure(contracts.Outage, "Unavailable")
+				case rec.EventID == poison.EventID:
+					return test.poison
+				}
+				return nil
+			})
+			r := f.run()
+			f.append([]*contracts.Record{poison}, 1)
+			f.eventually("the target is out, and the poison probes", func() bool { return f.breakerOpen(r, "FUNNEL") })
+			f.append(others, len(others))
+			f.eventually("the others wait", func() bool { return r.outbox("wsOutbox").LeftBehind == len(others) })
+			out.Store(false)
+			f.eventually("all others arrive that are not behind it", func() bool { return f.unmarked(others[1:], contracts.Delivered) == 0 })
+			if contracts.KindOf(test.poison) == contracts.Attributable {
+				f.eventually("it is dead", func() bool { return len(f.deadLetters()) == 1 })
+				f.eventually("what was behind it arrives", func() bool { return f.unmarked(others[:1], contracts.Delivered) == 0 })
+			}
+		})
+	}
+}
+
+// Nobody else's record needs to come for a record that its target never takes to be
+// dead after an outage.
+func TestPoisonThatProbesAloneIsDeadInTheEnd(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.retries(3, 10*time.Millisecond)
+	f.withQueue(nil)
+	poison := f.series("wsOutbox", "TaskCompleted", "poison", 1, 2)
+	var out atomic.Bool
+	out.Store(true)
+	f.script(func(_ context.Context, target string, rec *contracts.Record) error {
+		switch {
+		case target != "FUNNEL":
+			return nil
+		case out.Load():
+			return failure(contracts.Outage, "Unavailable")
+		case rec.EventID == poison[0].EventID:
+			return failure(contracts.Attributable, "Internal")
+		}
+		return nil
+	})
+	r := f.run()
+	f.append(poison, 2)
+	f.eventually("the target is out", func() bool { return f.breakerOpen(r, "FUNNEL") })
+	out.Store(false)
+	f.eventually("the poison is dead", func() bool { return len(f.deadLetters()) == 1 })
+	f.eventually("what was behind it arrives", func() bool { return f.unmarked(poison[1:], contracts.Delivered) == 0 })
+}
+
+// In a long outage few records probe in turn: what waits leaves the memory to others.
+func TestALongOutageLeavesTheMemoryToOthers(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.tuning.OutageTolerance = 1
+	var calls atomic.Int64
+	f.script(func(_ context.Context, target string, _ *contracts.Record) error {
+		if target != "FUNNEL" {
+			return nil
+		}
+		calls.Add(1)
+		return failure(contracts.Outage, "Unavailable")
+	})
+	r := f.run()
+	var records []*contracts.Record
+	for a := range 60 {
+		records = append(records, f.record("wsOutbox", "TaskCompleted", fmt.Sprintf("a-%d", a), 1))
+	}
+	f.append(records, 1)
+	f.eventually("the target is out", func() bool { return f.breakerOpen(r, "FUNNEL") })
+	before := calls.Load()
+	f.eventually("it is probed again and again", func() bool { return calls.Load() >= before+20 })
+	f.eventually("few are in memory", func() bool { return r.outbox("wsOutbox").InMemory < 10 })
+}
