@@ -25,8 +25,8 @@ type beginning struct {
 	turn  chan struct{} // holds a token of who looks
 }
 
-// newBeginning makes one that began at began. A commit of the owner before takes
-// within at most.
+// newBeginning makes one that began at began. What the owner before wrote last is
+// applied within that long after.
 func newBeginning(lanes int, shared bool, began time.Time, within time.Duration) beginning {
 	b := beginning{
 		over: new(atomic.Bool), pages: new(sync.WaitGroup), until: began.Add(within), looks: new(atomic.Int64), turn: make(chan struct{}, 1),

@@ -36,6 +36,9 @@ func lateRetryMark(t *testing.T, on func(*testing.T) *cloud) {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t, on(t))
 			f.tuning.PageSize = pageSize
+			before := f.member("old", 2*time.Second, nil)
+			before.alive()
+			before.stop()
 			var records []*contracts.Record
 			for i := range test.others {
 				records = append(records, f.record("wsOutbox", "TaskCompleted", fmt.Sprint("other-", i), 1))

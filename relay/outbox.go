@@ -65,7 +65,7 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 	for _, lane := range spec.Lanes() {
 		o.intakes = append(o.intakes, newIntake(o.ledger, lane, r.catalog.Lanes[lane].InFlight, r.memories[lane]))
 	}
-	o.begun = newBeginning(len(o.intakes), r.shared, o.now(), r.tuning.CommitTimeout)
+	o.begun = newBeginning(len(o.intakes), r.shared, o.now(), r.tuning.CommitTimeout-min(g.Idle(), r.tuning.CommitTimeout))
 	return o
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -42,6 +43,8 @@ type grant interface {
 	Valid() bool
 	// Ended reports whether there will be none any more.
 	Ended() bool
+	// Idle is for how long nobody had the right when it was given.
+	Idle() time.Duration
 }
 
 // newOwners returns those that leases decide, or an instance that is alone.
@@ -121,3 +124,5 @@ type always struct{}
 func (always) Valid() bool { return true }
 
 func (always) Ended() bool { return false }
+
+func (always) Idle() time.Duration { return math.MaxInt64 }

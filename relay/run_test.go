@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
@@ -36,6 +37,8 @@ type asked struct {
 }
 
 func (*asked) Ended() bool { return false }
+
+func (*asked) Idle() time.Duration { return 0 }
 
 func (a *asked) Valid() bool {
 	if a.n--; a.n == 0 {

@@ -198,6 +198,8 @@ func (never) Valid() bool { return false }
 
 func (never) Ended() bool { return true }
 
+func (never) Idle() time.Duration { return 0 }
+
 // Without the lease of its outbox a replay begins no more than a record does.
 func TestNothingBeginsWithoutTheLease(t *testing.T) {
 	r, _ := newTestRelay(t)

@@ -24,7 +24,7 @@ func (k *Keeper) act(ctx context.Context, v view) {
 			k.tell(h, ErrHandOver)
 		}
 	}
-	k.take(ctx, k.takeable(v, planned))
+	k.take(ctx, v.idle(), k.takeable(v, planned))
 	k.freeStrays(ctx, v, planned)
 	k.bury(ctx, v)
 }
@@ -53,14 +53,14 @@ func (k *Keeper) takeable(v view, planned map[string]string) []leaseDoc {
 }
 
 // take takes leases in one commit, or one by one if that is refused.
-func (k *Keeper) take(ctx context.Context, leases []leaseDoc) {
+func (k *Keeper) take(ctx context.Context, idle time.Duration, leases []leaseDoc) {
 	if len(leases) == 0 {
 		return
 	}
-	err := k.takeTogether(ctx, leases)
+	err := k.takeTogether(ctx, idle, leases)
 	if isRefused(err) && len(leases) > 1 {
 		for _, d := range leases {
-			if one := k.takeTogether(ctx, []leaseDoc{d}); one != nil {
+			if one := k.takeTogether(ctx, idle, []leaseDoc{d}); one != nil {
 				err = one
 			}
 		}
@@ -77,7 +77,7 @@ func (k *Keeper) take(ctx context.Context, leases []leaseDoc) {
 	}
 }
 
-func (k *Keeper) takeTogether(ctx context.Context, leases []leaseDoc) error {
+func (k *Keeper) takeTogether(ctx context.Context, idle time.Duration, leases []leaseDoc) error {
 	nonce, sent := k.nonces.next()
 	writes := make([]dlq.Write, len(leases), len(leases)+1)
 	for i, d := range leases {
@@ -97,7 +97,7 @@ func (k *Keeper) takeTogether(ctx context.Context, leases []leaseDoc) error {
 			from = "" // taken before, by a commit whose answer was lost
 		}
 		k.log.Info("lease taken", zap.String("share", d.share), zap.String("from", from), zap.Duration("age", d.age()))
-		k.begin(d.share, at, sent)
+		k.begin(d.share, idle, at, sent)
 	}
 	return nil
 }

@@ -65,6 +65,14 @@ type leaseDoc struct {
 // free reports whether the lease may be taken by whoever comes first.
 func (d leaseDoc) free() bool { return d.owner == "" || !d.live() }
 
+// idle is for how long nobody had owned the share when the lease was read.
+func (d leaseDoc) idle() time.Duration {
+	if d.owner == "" {
+		return d.age()
+	}
+	return max(d.age()-d.term, 0)
+}
+
 // registration is an instance's, as it was read.
 type registration struct {
 	document

@@ -41,12 +41,13 @@ type returned struct {
 }
 
 // begin owns a share that was taken, and starts its Work.
-func (k *Keeper) begin(share string, updated, sent time.Time) {
+func (k *Keeper) begin(share string, idle time.Duration, updated, sent time.Time) {
 	ctx, cancel := context.WithCancelCause(k.work)
 	h := &holding{
 		claim:  claim{id: share, updated: updated, lease: newLease(share, updated, k.epoch)},
 		cancel: cancel,
 	}
+	h.lease.idle = idle
 	h.lease.trust(sent.Add(validFor(k.config.Term)))
 	k.mu.Lock()
 	k.held[share] = h

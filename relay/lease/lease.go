@@ -17,6 +17,7 @@ func validFor(term time.Duration) time.Duration { return time.Duration(validShar
 type Lease struct {
 	share string
 	since time.Time
+	idle  time.Duration
 	epoch time.Time    // of until
 	until atomic.Int64 // nanoseconds after epoch, on the monotonic clock
 }
@@ -35,6 +36,10 @@ func (l *Lease) Share() string { return l.share }
 
 // Since is the server's time of the taking.
 func (l *Lease) Since() time.Time { return l.since }
+
+// Idle is for how long nobody had owned any share when this one was taken: since the
+// last was released, or its lease ran out; as long as can be if nobody ever had.
+func (l *Lease) Idle() time.Duration { return l.idle }
 
 // Valid reports whether the share is certainly ours at this moment. It is cheap
 // enough to be asked before every delivery. A lease that lapsed may become valid

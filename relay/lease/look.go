@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"go.uber.org/zap"
@@ -64,6 +65,16 @@ func newView(docs []dlq.Doc, term time.Duration) view {
 		}
 	}
 	return v
+}
+
+// idle is for how long nobody owned anything, by any name: an outbox may have had
+// other shares before. It is as long as can be if nobody ever did.
+func (v view) idle() time.Duration {
+	least := time.Duration(math.MaxInt64)
+	for _, d := range v.leases {
+		least = min(least, d.idle())
+	}
+	return least
 }
 
 // members are the instances that take part in a plan.
