@@ -1,7 +1,6 @@
 package contracts
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -11,8 +10,9 @@ import (
 )
 
 // Print writes the catalog as YAML that ParseCatalog reads back to the same
-// catalog, with every default spelled out. Events that every outbox gets are
-// written under each.
+// catalog, with every default spelled out but that of idempotencyKey: a build that
+// does not know the key refuses it. Events that every outbox gets are written under
+// each.
 func (c *Catalog) Print(w io.Writer) error {
 	enc := yaml.NewEncoder(w)
 	enc.SetIndent(2)
@@ -79,7 +79,7 @@ type (
 		Targets    []string    `yaml:",flow"`
 		Consumers  []string    `yaml:",flow,omitempty"`
 		Schema     string      `yaml:",omitempty"`
-		Key        KeyTemplate `yaml:"idempotencyKey"`
+		Key        KeyTemplate `yaml:"idempotencyKey,omitempty"`
 		Aggregate  KeyTemplate `yaml:"aggregateId,omitempty"`
 		TwoPerson  bool        `yaml:"twoPersonRule,omitempty"`
 		Revoke     bool        `yaml:"revokeTokens,omitempty"`
@@ -120,7 +120,7 @@ func printOutbox(c *Catalog, o *Outbox) printedOutbox {
 	}
 	for _, e := range o.Events {
 		out.Events = append(out.Events, printedEvent{
-			e.Type, printedVersion(e.Version), printedDay(e.DeprecatedOn), e.Lane, e.Tier, e.Targets, e.Consumers, e.SchemaName, cmp.Or(e.Key, DefaultKey), e.Aggregate, e.TwoPersonRule,
+			e.Type, printedVersion(e.Version), printedDay(e.DeprecatedOn), e.Lane, e.Tier, e.Targets, e.Consumers, e.SchemaName, e.Key, e.Aggregate, e.TwoPersonRule,
 			e.RevokeTokens && c.hasHandler(e), // a topic that stands in for the handler revokes nothing
 		})
 	}

@@ -103,6 +103,25 @@ outboxes:
 	return cat, files
 }
 
+// A build that does not know idempotencyKey refuses a catalog with it.
+func TestPrintLeavesTheDefaultKeyOut(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, `, idempotencyKey: "{eventId}:{aggregateId}:{aggregateVersion}"`: false, `, idempotencyKey: "{eventId}"`: true,
+	} {
+		cat, err := ParseCatalog("c.yaml", []byte(soundTargets+"outboxes:\n- name: box\n  slice: a\n  events:\n  - {type: E, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T]"+text+"}\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		if err := cat.Print(&buf); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(buf.String(), "idempotencyKey"); got != want {
+			t.Errorf("with %q the key is printed: %t, want %t:\n%s", text, got, want, buf.String())
+		}
+	}
+}
+
 func TestVersionsSideBySide(t *testing.T) {
 	cat, files := movingCatalog(t)
 	roundTripIn(t, cat, files)
