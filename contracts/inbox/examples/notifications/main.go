@@ -58,6 +58,7 @@ func run(ctx context.Context, project string) (err error) {
 		DeadLetters: consumers.New(dlqfirestore.New(db), catalog),
 	})
 	handler := func(_ context.Context, tx *firestore.Transaction, e *inbox.Event) error {
+		log.Printf("%s of %s", e.EventName, e.AggregateID) // twice, where the transaction has to be tried again
 		return tx.Create(db.Collection("notifications").Doc(e.EventID), map[string]any{
 			"event": e.EventName, "about": e.AggregateID, "payload": string(e.Payload), "at": e.OccurredAt,
 		})

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +34,52 @@ func TestConsumersPage(t *testing.T) {
 	code, _, found := strings.Cut(code, "```\n")
 	if diff := cmp.Diff(string(program), code); !found || diff != "" {
 		t.Error("the program of docs/CONSUMERS.md is not contracts/inbox/examples/notifications/main.go:", diff)
+	}
+}
+
+// What the page appends breaks no contract, and goes to the topic that the program consumes.
+func TestConsumersPageAppends(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/CONSUMERS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, command, _ := strings.Cut(string(page), "```sh\n")
+	lines, relay, found := strings.Cut(command, " | go run ./cmd/outbox-relay append --outbox ")
+	if !found {
+		t.Fatalf("the page appends nothing: %s", command)
+	}
+	name, _, _ := strings.Cut(relay, " -\n")
+	out, err := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", lines).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := contracts.DefaultCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(line), &fields); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		fields["createdAt"], fields["status"] = fields["occurredAt"], "pending" // which append sets
+		record, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, faults, err := contracts.DecodeJSON(name, "doc", record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked := catalog.Check(rec, faults)
+		if checked.Faults.Err() != nil || !slices.Contains(checked.Route.Targets, "NOTIF_ROUTER") {
+			t.Errorf("%v, to %v: %s", checked.Faults, checked.Route.Targets, line)
+		}
+		keys[rec.IdempotencyKey] = true
+	}
+	if len(keys) != 3 {
+		t.Errorf("%d events, want 3", len(keys))
 	}
 }
 
