@@ -171,6 +171,10 @@ bench-console: ## measure the console's screens with 100,000 dead letters beside
 chaos: ## break the running service at random points and judge it; CLOUD=embedded|google, CHAOS_ARGS='-short -seed 7'
 	go run ./cmd/relay-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
 
+.PHONY: consumer-chaos
+consumer-chaos: ## kill relays and consumers 50 times while 10,000 events are on their way; CLOUD=embedded|google, CHAOS_ARGS='-short'
+	go run ./cmd/consumer-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
+
 .PHONY: node-check
 node-check: build ## hold Firestore, embedded and Google's, to what the Node client expects
 	.ci/node-check embedded

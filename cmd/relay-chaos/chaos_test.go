@@ -209,20 +209,3 @@ func TestRecordsInDoubtCountWhenTheyAreIn(t *testing.T) {
 		t.Errorf("records are %v, want sure and in", got)
 	}
 }
-
-func TestAwaitedText(t *testing.T) {
-	a := &awaited{text: "serving", seen: make(chan struct{})}
-	for _, part := range []string{"a line\nser", "ving soon"} {
-		if _, err := a.Write([]byte(part)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	select {
-	case <-a.seen:
-	default:
-		t.Error("a text that came in two parts was not seen")
-	}
-	if _, err := a.Write([]byte("serving")); err != nil { // again: must not close twice
-		t.Fatal(err)
-	}
-}

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -93,12 +91,12 @@ func (f *fleet) launch(ctx context.Context, m *member) error {
 	if m.log, err = os.Create(filepath.Join(f.logs, m.name+".log")); err != nil { //nolint:gosec // the directory is the run's own
 		return err
 	}
-	port, err := freePort()
+	port, err := rig.FreePort()
 	if err != nil {
 		return err
 	}
 	cloud := rig.Cloud{Firestore: m.proxies[partFirestore].Addr, PubSub: m.proxies[partPubSub].Addr}
-	serving := &awaited{text: `"message":"serving"`, seen: make(chan struct{})}
+	serving := rig.NewAwaited(`"message":"serving"`)
 	m.url = "http://127.0.0.1:" + port
 	m.child, err = rig.Start(rig.Spec{
 		Name: m.name, Path: f.path, Args: f.args, Stdout: m.log, Stderr: io.MultiWriter(m.log, serving),
@@ -110,7 +108,7 @@ func (f *fleet) launch(ctx context.Context, m *member) error {
 	f.join(m)
 	go f.watch(m) // ends with the child
 	select {
-	case <-serving.seen:
+	case <-serving.Seen():
 		return nil
 	case <-m.child.Exited():
 		return m.child.Ended()
@@ -291,36 +289,4 @@ func (m *member) close() {
 	if m.log != nil {
 		_ = m.log.Close() // what was lost of a log is no failure of the run
 	}
-}
-
-// freePort is one that nobody listens on right now. The relay reads it from its
-// environment, so that it can be known before the relay is up.
-func freePort() (string, error) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find free port: %w", err)
-	}
-	_, port, err := net.SplitHostPort(lis.Addr().String())
-	return port, errors.Join(err, lis.Close())
-}
-
-// awaited closes seen when a text has been written to it, on one line.
-type awaited struct {
-	text string
-	seen chan struct{}
-	line string // what has been written of a line
-	done bool
-}
-
-func (a *awaited) Write(b []byte) (int, error) {
-	if a.done {
-		return len(b), nil
-	}
-	a.line += string(b)
-	if strings.Contains(a.line, a.text) {
-		a.done = true
-		close(a.seen)
-	}
-	a.line = a.line[strings.LastIndexByte(a.line, '\n')+1:]
-	return len(b), nil
 }

@@ -23,6 +23,9 @@ type Spec struct {
 	Path string
 	Args []string
 	Env  []string // NAME=value each, in addition to this process's own
+	Dir  string   // to run in; "": this process's own
+	// As says as whom it runs; nil: as this process.
+	As *syscall.SysProcAttr
 	// Stdout and Stderr get what it prints, from one goroutine each; nil drops
 	// it. The end of it is kept for errors in any case.
 	Stdout, Stderr io.Writer
@@ -40,7 +43,7 @@ type Child struct {
 // Start runs a program. One goroutine lives until it has ended.
 func Start(s Spec) (*Child, error) {
 	c := &Child{name: s.Name, cmd: exec.Command(s.Path, s.Args...), output: &tail{}, exited: make(chan struct{})}
-	c.cmd.Env = append(os.Environ(), s.Env...)
+	c.cmd.Env, c.cmd.Dir, c.cmd.SysProcAttr = append(os.Environ(), s.Env...), s.Dir, s.As
 	c.cmd.Stdout, c.cmd.Stderr = c.tee(s.Stdout), c.tee(s.Stderr)
 	c.cmd.WaitDelay = time.Second
 	if err := c.cmd.Start(); err != nil {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// arrival is one message at a consumer.
+type arrival struct {
+	Consumer  string
+	Topic     string
+	MessageID string
+	EventID   string
+}
+
+// effect is what a consumer did for an event.
+type effect struct {
+	Consumer  string `firestore:"consumer"`
+	EventID   string `firestore:"eventId"`
+	Aggregate string `firestore:"aggregate"`
+	Version   int64  `firestore:"version"`
+	At        int64  `firestore:"at"` // Unix nanoseconds of the machine, which all processes share
+}
+
+// journal is a file of what happened in one process. Each entry is one write, so that it is there
+// whole or not at all when the process is killed.
+type journal struct{ file *os.File }
+
+// entry is one line; one of its fields is set.
+type entry struct {
+	Arrived  *arrival `json:",omitempty"`
+	Happened *effect  `json:",omitempty"`
+}
+
+func openJournal(path string) (*journal, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	return &journal{file}, nil
+}
+
+func (j *journal) arrived(a arrival) error { return j.write(entry{Arrived: &a}) }
+
+func (j *journal) happened(e effect) error { return j.write(entry{Happened: &e}) }
+
+func (j *journal) write(e entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	_, err = j.file.Write(append(line, '\n'))
+	return err
+}
+
+func (j *journal) close() error { return j.file.Close() }
+
+// readJournals reads what happened in all processes.
+func readJournals(paths []string) (arrivals []arrival, effects []effect, err error) {
+	for _, path := range paths {
+		file, err := os.Open(path) //nolint:gosec // the directory is the run's own
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it was killed before it began
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for lines := bufio.NewScanner(file); lines.Scan(); {
+			var e entry
+			if json.Unmarshal(lines.Bytes(), &e) != nil {
+				break // the line that is being written
+			}
+			switch {
+			case e.Arrived != nil:
+				arrivals = append(arrivals, *e.Arrived)
+			case e.Happened != nil:
+				effects = append(effects, *e.Happened)
+			}
+		}
+		_ = file.Close() // which was only read
+	}
+	return arrivals, effects, nil
+}

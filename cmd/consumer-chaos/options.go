@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"outboxrelay/deploy/local/rig"
+)
+
+// options are the command line.
+type options struct {
+	cloud    string // embedded or google
+	catalog  string // path
+	events   int
+	kills    int // of relays, and as many of consumers
+	rate     int // events appended a second
+	relay    string
+	short    bool
+	keepLogs bool
+}
+
+// How much a run does unless it is told.
+const (
+	longEvents, longKills, longRate    = 10_000, 50, 40
+	shortEvents, shortKills, shortRate = 600, 3, 60
+)
+
+func parseOptions(args []string, usage io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("consumer-chaos", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.StringVar(&o.cloud, "cloud", rig.CloudEmbedded, "what to run on: embedded, or google for Google's emulators")
+	flags.StringVar(&o.catalog, "catalog", "contracts/catalogs/matching.yaml", "the catalog; each of its event types names its consumers")
+	flags.IntVar(&o.events, "events", 0, fmt.Sprintf("events to append; 0: %d, or %d with -short", longEvents, shortEvents))
+	flags.IntVar(&o.kills, "kills", 0, fmt.Sprintf("relays to kill, and consumers; 0: %d, or %d with -short", longKills, shortKills))
+	flags.IntVar(&o.rate, "rate", 0, fmt.Sprintf("events appended a second; 0: %d, or %d with -short", longRate, shortRate))
+	flags.StringVar(&o.relay, "relay", "", "a built outbox-relay; without it one is built")
+	flags.BoolVar(&o.short, "short", false, "a run of about 30 s")
+	flags.BoolVar(&o.keepLogs, "v", false, "keep the logs; those of a run that failed are kept anyway")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	if flags.NArg() > 0 {
+		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	events, kills, rate := longEvents, longKills, longRate
+	if o.short {
+		events, kills, rate = shortEvents, shortKills, shortRate
+	}
+	for value, standard := range map[*int]int{&o.events: events, &o.kills: kills, &o.rate: rate} {
+		if *value == 0 {
+			*value = standard
+		}
+	}
+	return o, o.validate()
+}
+
+// validate names everything that is wrong.
+func (o options) validate() error {
+	var errs []error
+	if o.cloud != rig.CloudEmbedded && o.cloud != rig.CloudGoogle {
+		errs = append(errs, fmt.Errorf("-cloud is %q, want %s or %s", o.cloud, rig.CloudEmbedded, rig.CloudGoogle))
+	}
+	if o.events < 1 {
+		errs = append(errs, fmt.Errorf("-events is %d, want at least 1", o.events))
+	}
+	if o.kills < 1 {
+		errs = append(errs, fmt.Errorf("-kills is %d, want at least 1", o.kills))
+	}
+	if o.rate < 1 || o.rate > 1000 {
+		errs = append(errs, fmt.Errorf("-rate is %d, want 1 to 1000", o.rate))
+	}
+	return errors.Join(errs...)
+}
+
+// quiet is how long no message comes at the end before all is taken to be over: longer than
+// Pub/Sub waits for the acknowledgement of one that went to a killed consumer.
+func (o options) quiet() time.Duration {
+	if o.short {
+		return 3 * time.Second
+	}
+	return ackDeadline + 5*time.Second
+}
