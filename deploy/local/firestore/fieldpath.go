@@ -17,10 +17,20 @@ func (p fieldPath) isName() bool { return len(p) == 1 && p[0] == nameField }
 // key identifies a path: names may hold dots, so it cannot be joined by them.
 func (p fieldPath) key() string { return strings.Join(p, "\x00") }
 
-// parseFieldPath reads the form in which field paths travel: names joined by
+// parseFieldPath reads the path of a mask or a query, which Google's emulator wants to
+// be shorter than that of a value that it stores.
+func parseFieldPath(s string) (fieldPath, error) {
+	path, err := parseNames(s)
+	if err == nil && len(path.key()) >= maxPath {
+		return nil, status.Errorf(codes.InvalidArgument, "property path is longer than %d bytes.", maxPath)
+	}
+	return path, err
+}
+
+// parseNames reads the form in which field paths travel: names joined by
 // dots, a name that is no identifier in backticks, with a backslash before a
 // backtick or a backslash.
-func parseFieldPath(s string) (fieldPath, error) {
+func parseNames(s string) (fieldPath, error) {
 	invalid := func() error {
 		return status.Errorf(codes.InvalidArgument, "Invalid property path %q.", clip(s))
 	}

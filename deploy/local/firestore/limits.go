@@ -17,6 +17,7 @@ const (
 	maxRequest    = 10 << 20         // bytes
 	maxDepth      = 20               // maps and arrays within one another
 	maxTransforms = 500              // of one document in one commit
+	maxPath       = 1500             // bytes of the names that lead to a value, joined by dots
 )
 
 // checkRequest refuses a request that production would not read.
@@ -34,7 +35,7 @@ func checkFields(fields map[string]*pb.Value) error {
 		if err := checkFieldName(name); err != nil {
 			return err
 		}
-		if err := checkValue(name, v, 1); err != nil {
+		if err := checkValue(name, v, 1, len(name)); err != nil {
 			return err
 		}
 	}
@@ -53,8 +54,9 @@ func checkFieldName(name string) error {
 	return nil
 }
 
-// checkValue checks a value within the field given, depth levels down.
-func checkValue(field string, v *pb.Value, depth int) error {
+// checkValue checks a value within the field given, depth levels down and at a path of so
+// many bytes, in which arrays take none.
+func checkValue(field string, v *pb.Value, depth, path int) error {
 	switch t := v.GetValueType().(type) {
 	case nil:
 		return status.Error(codes.InvalidArgument, "Value type is not set.")
@@ -87,7 +89,7 @@ func checkValue(field string, v *pb.Value, depth int) error {
 			if e.GetArrayValue() != nil {
 				return status.Error(codes.InvalidArgument, "Cannot convert an array value in an array value.")
 			}
-			if err := checkValue(field, e, depth+1); err != nil {
+			if err := checkValue(field, e, depth+1, path); err != nil {
 				return err
 			}
 		}
@@ -100,7 +102,11 @@ func checkValue(field string, v *pb.Value, depth int) error {
 			if err := checkFieldName(name); err != nil && !vector {
 				return err
 			}
-			if err := checkValue(field, e, depth+1); err != nil {
+			inner := path + len(".") + len(name)
+			if inner > maxPath {
+				return invalidNested(field)
+			}
+			if err := checkValue(field, e, depth+1, inner); err != nil {
 				return err
 			}
 		}
@@ -123,9 +129,13 @@ func isVector(v *pb.Value) bool {
 
 func checkNesting(field string, depth int) error {
 	if depth > maxDepth {
-		return status.Errorf(codes.InvalidArgument, "Property %s contains an invalid nested entity.", clip(field))
+		return invalidNested(field)
 	}
 	return nil
+}
+
+func invalidNested(field string) error {
+	return status.Errorf(codes.InvalidArgument, "Property %s contains an invalid nested entity.", clip(field))
 }
 
 // checkSize refuses a document over the limit. Bytes as they are stored are at

@@ -22,7 +22,7 @@ func newTransforms(ops []*pb.DocumentTransform_FieldTransform) ([]transform, err
 	}
 	out := make([]transform, len(ops))
 	for i, op := range ops {
-		path, err := parseFieldPath(op.GetFieldPath())
+		path, err := parseNames(op.GetFieldPath())
 		if err != nil {
 			return nil, err
 		}
@@ -47,9 +47,9 @@ func checkTransform(op *pb.DocumentTransform_FieldTransform) error {
 	case *pb.DocumentTransform_FieldTransform_Minimum:
 		return checkNumber(t.Minimum)
 	case *pb.DocumentTransform_FieldTransform_AppendMissingElements:
-		return checkValue(op.GetFieldPath(), arrayValue(t.AppendMissingElements.GetValues()), 1)
+		return checkValue(op.GetFieldPath(), arrayValue(t.AppendMissingElements.GetValues()), 1, 0)
 	case *pb.DocumentTransform_FieldTransform_RemoveAllFromArray:
-		return checkValue(op.GetFieldPath(), arrayValue(t.RemoveAllFromArray.GetValues()), 1)
+		return checkValue(op.GetFieldPath(), arrayValue(t.RemoveAllFromArray.GetValues()), 1, 0)
 	default:
 		return status.Error(codes.InvalidArgument, "A field transform must name its operation.")
 	}

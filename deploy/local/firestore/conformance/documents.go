@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/genproto/googleapis/type/latlng"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 var documents = []test{
@@ -239,6 +240,47 @@ var documents = []test{
 		e.set(d, nested(19))
 		_, err := d.Set(e.ctx, nested(25))
 		e.code(err, codes.InvalidArgument)
+	}},
+	{"the names that lead to a value have 1500 bytes at most", func(e *env) {
+		x := func(n int) string { return strings.Repeat("x", n) }
+		for _, tc := range []struct {
+			lead string // to the value under a name of so many bytes that all are 1500
+			in   func(name string) fields
+		}{
+			{"a map", func(name string) fields { return fields{x(1000): fields{name: 1}} }},
+			{"an empty map", func(name string) fields { return fields{x(1000): fields{name: fields{}}} }},
+			{"names that want quotes", func(name string) fields { return fields{strings.Repeat("-", 1000): fields{name: nil}} }},
+			{"two bytes a letter", func(name string) fields { return fields{strings.Repeat("ü", 500): fields{name: 1}} }},
+			{"three maps", func(name string) fields { return fields{x(500): fields{x(499): fields{name: 1}}} }},
+			{"an array", func(name string) fields { return fields{x(1000): []any{fields{name: 1}}} }},
+		} {
+			d := e.doc()
+			e.set(d, tc.in(x(499)))
+			if _, err := d.Set(e.ctx, tc.in(x(500))); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "contains an invalid nested entity") {
+				e.Errorf("%s: %.200v, want it refused", tc.lead, err)
+			}
+		}
+	}},
+	{"a path of 1500 bytes is too long for masks and queries", func(e *env) {
+		d := e.doc()
+		e.set(d, fields{"a": 1})
+		for _, long := range []firestore.FieldPath{{strings.Repeat("x", 1500)}, {strings.Repeat("x", 1000), strings.Repeat("-", 499)}} {
+			_, err := d.Update(e.ctx, []firestore.Update{{FieldPath: long, Value: 1}})
+			e.code(err, codes.InvalidArgument)
+			_, err = d.Update(e.ctx, []firestore.Update{{FieldPath: long, Value: firestore.Delete}})
+			e.code(err, codes.InvalidArgument)
+			c := d.Parent
+			for _, q := range []firestore.Query{c.WherePath(long, "==", 1), c.OrderByPath(long, firestore.Asc), c.SelectPaths(long)} {
+				_, err := q.Documents(e.ctx).GetAll()
+				e.code(err, codes.InvalidArgument)
+			}
+			last := len(long) - 1
+			long[last] = long[last][1:]
+			_, err = d.Update(e.ctx, []firestore.Update{{FieldPath: long, Value: 1}})
+			e.ok(err)
+			_, err = c.WherePath(long, "==", 1).Documents(e.ctx).GetAll()
+			e.ok(err)
+		}
 	}},
 	{"an array within an array is refused", func(e *env) {
 		_, err := e.doc().Set(e.ctx, fields{"a": []any{[]any{1}}})
