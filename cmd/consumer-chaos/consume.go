@@ -108,7 +108,7 @@ type receiver = func(context.Context, *pubsub.Message)
 func (c *consumer) receivers(ctx context.Context) (map[string]receiver, error) {
 	options := inbox.Options{
 		Catalog: c.catalog, DeadLetters: consumers.New(dlqfirestore.New(c.db), c.catalog), Log: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
-		Timeout: 4 * time.Second, Grace: time.Second, Hold: time.Second, // so that a claim of the killed ends soon
+		Timeout: 4 * time.Second, Grace: 5 * time.Second, Hold: time.Second, // so that a claim of the killed ends soon
 		Delays: []time.Duration{200 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second},
 	}
 	out := map[string]receiver{}

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"outboxrelay/contracts"
+	inbox "outboxrelay/contracts/inbox/firestore"
 	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/dlq"
 )
 
 // IndexesOf lists what the service's queries need: those of the relay on each
-// outbox, and those of the dead-letter queue. Single-field indexes are left as
+// outbox, those of the dead-letter queue, and those of the consumers' inbox. Single-field indexes are left as
 // Firestore makes them, as people look for records and dead letters by whatever
 // they know, but where they would harm: on what rises from document to document
 // (createdAt and its like), where an index takes about 500 writes a second and
@@ -31,6 +32,10 @@ func IndexesOf(catalog *contracts.Catalog) indexes.File {
 	for _, field := range dlq.Unindexed() {
 		out.FieldOverrides = append(out.FieldOverrides, exempt(contracts.CollectionDeadLetters, field))
 	}
+	for _, field := range inbox.Unindexed() {
+		out.FieldOverrides = append(out.FieldOverrides, exempt(inbox.Collection, field))
+	}
+	out.FieldOverrides = append(out.FieldOverrides, expiring(inbox.Collection, inbox.FieldExpireAt))
 	return out
 }
 
@@ -59,9 +64,14 @@ func outboxFields(outbox *contracts.Outbox) []FieldOverride {
 	for _, field := range unindexed {
 		out = append(out, exempt(outbox.Name, field))
 	}
-	expiry := exempt(outbox.Name, contracts.FieldExpireAt)
-	expiry.TTL = true
-	return append(out, expiry)
+	return append(out, expiring(outbox.Name, contracts.FieldExpireAt))
+}
+
+// expiring has documents deleted some time after the time in a field, which is in no index.
+func expiring(collection, field string) FieldOverride {
+	out := exempt(collection, field)
+	out.TTL = true
+	return out
 }
 
 func direction(desc bool) string {

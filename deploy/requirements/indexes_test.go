@@ -57,6 +57,23 @@ func TestIndexesOfAnOutbox(t *testing.T) {
 	}
 }
 
+// What consumers' inboxes remember is forgotten by a TTL policy.
+func TestInboxEventsExpire(t *testing.T) {
+	got := map[string]bool{} // whether there is a TTL policy, by field
+	for _, o := range requirements.IndexesOf(defaultCatalog(t)).FieldOverrides {
+		if o.CollectionGroup != "inbox-events" {
+			continue
+		}
+		if len(o.Indexes) > 0 {
+			t.Errorf("%s has indexes %v", o.FieldPath, o.Indexes)
+		}
+		got[o.FieldPath] = o.TTL
+	}
+	if diff := cmp.Diff(map[string]bool{"leaseUntil": false, "nextAttemptAt": false, "errors": false, "expireAt": true}, got); diff != "" {
+		t.Errorf("TTL policies of inbox-events (-want +got):\n%s", diff)
+	}
+}
+
 // TestLimitsOfIndexes are Firestore's for one database: 200 composite indexes
 // without billing, 500 field configurations. A project's own need room too.
 func TestLimitsOfIndexes(t *testing.T) {

@@ -20,6 +20,13 @@ import (
 // Collection is where events stand.
 const Collection = "inbox-events"
 
+// FieldExpireAt is the field of Collection that a TTL policy is for.
+const FieldExpireAt = "expireAt"
+
+// Unindexed lists fields of Collection that nothing looks for, and whose single-field indexes
+// would harm: of what rises from one event to the next, and of what is large.
+func Unindexed() []string { return []string{"leaseUntil", "nextAttemptAt", "errors"} }
+
 // Store implements inbox.Store, and inbox.Transactor on *firestore.Transaction.
 type Store struct{ client *firestore.Client }
 
@@ -221,7 +228,7 @@ func (s *Store) Settle(ctx context.Context, ref inbox.Ref, end inbox.End, ttl ti
 }
 
 func settled(state string, expires time.Time) []firestore.Update {
-	return []firestore.Update{{Path: "state", Value: state}, {Path: "gate", Value: ""}, {Path: "expireAt", Value: expires}}
+	return []firestore.Update{{Path: "state", Value: state}, {Path: "gate", Value: ""}, {Path: FieldExpireAt, Value: expires}}
 }
 
 // Within implements inbox.Transactor. The claim is read first, f's reads come next and its
