@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"outboxrelay/deploy/local/rig"
 )
 
 // figures are what came of a run.
@@ -132,7 +134,9 @@ func (f *figures) broken() (out []string) {
 		told(e.lost, "%s: %d effects are lost", e.end, e.lost)
 		told(e.extra-extra, "%s: %d effects happened again, where %d may", e.end, e.extra, extra)
 		told(e.most-most, "%s: an event has %d effects, where it may have %d", e.end, e.most, most)
-		told(e.disordered, "%s: %d effects came after that of a later event of their aggregate", e.end, e.disordered)
+		if f.cloud != rig.CloudGoogle { // whose Pub/Sub hands on what comes behind a message that a killed process held
+			told(e.disordered, "%s: %d effects came after that of a later event of their aggregate", e.end, e.disordered)
+		}
 		told(e.unwanted, "%s: %d effects of events that do not name the consumer", e.end, e.unwanted)
 	}
 	return out
