@@ -19,9 +19,10 @@ type Filter struct {
 	Lane        contracts.Lane      `json:"lane,omitempty"`
 	Reason      contracts.Reason    `json:"reason,omitempty"`
 	Group       string              `json:"group,omitempty"`
-	Open        *bool               `json:"open,omitempty"` // still waits for somebody
-	From        time.Time           `json:"from,omitzero"`  // deadAt at or after
-	To          time.Time           `json:"to,omitzero"`    // deadAt before
+	Consumer    string              `json:"consumer,omitempty"` // that could not handle the event
+	Open        *bool               `json:"open,omitempty"`     // still waits for somebody
+	From        time.Time           `json:"from,omitzero"`      // deadAt at or after
+	To          time.Time           `json:"to,omitzero"`        // deadAt before
 }
 
 // anytime is the filter without its range of time. Page tokens are good for any

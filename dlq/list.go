@@ -37,6 +37,7 @@ var itemConditions = []condition[Filter]{
 	{contracts.FieldLane, func(f Filter) any { return unlessEmpty(f.Lane) }},
 	{contracts.DeadFieldReason, func(f Filter) any { return unlessEmpty(f.Reason) }},
 	{contracts.DeadFieldGroup, func(f Filter) any { return unlessEmpty(f.Group) }},
+	{contracts.DeadFieldConsumer, func(f Filter) any { return unlessEmpty(f.Consumer) }},
 	{contracts.DeadFieldOpen, func(f Filter) any {
 		if f.Open == nil {
 			return nil

@@ -38,6 +38,7 @@ func TestDLQCommands(t *testing.T) {
 		{"list", "viewer", []string{"list"}, shell.ExitOK, []string{"DEAD SINCE", review, blocked, "accOutbox/WalletDeducted", "Internal: "}},
 		{"list filters", "viewer", []string{"list", "--tier", "SECURITY_BLOCK", "--from", "1h"}, shell.ExitOK, []string{blocked}},
 		{"list of nothing", "viewer", []string{"list", "--event-type", "Nothing"}, shell.ExitOK, []string{"no dead letters"}},
+		{"list of a consumer's", "viewer", []string{"list", "--consumer", "notifications"}, shell.ExitOK, []string{"no dead letters"}},
 		{"list by pages", "viewer", []string{"list", "--limit", "1"}, shell.ExitOK, []string{"the same with --page-token "}},
 		{"list with a bad value", "viewer", []string{"list", "--tier", "MILD"}, shell.ExitUsage, []string{"tier"}},
 		{"list with a bad time", "viewer", []string{"list", "--from", "yesterday"}, shell.ExitUsage, []string{"neither a time in RFC 3339 nor a duration"}},

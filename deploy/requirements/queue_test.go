@@ -19,7 +19,7 @@ import (
 func everyFilter() []dlq.Filter {
 	all := dlq.Filter{
 		EventID: "e", EventType: "RoleChanged", TraceID: "t", AggregateID: "a", Tier: contracts.SecurityBlock, State: contracts.DeadBlocked,
-		Outbox: "accOutbox", Lane: contracts.CriticalLane, Reason: contracts.AttemptsExhausted, Group: "g", Open: new(true),
+		Outbox: "accOutbox", Lane: contracts.CriticalLane, Reason: contracts.AttemptsExhausted, Group: "g", Consumer: "c", Open: new(true),
 		From: time.Unix(1, 0), To: time.Unix(2, 0),
 	}
 	filters := []dlq.Filter{{}, all}
@@ -34,6 +34,7 @@ func everyFilter() []dlq.Filter {
 		func(f *dlq.Filter) { f.Lane = all.Lane },
 		func(f *dlq.Filter) { f.Reason = all.Reason },
 		func(f *dlq.Filter) { f.Group = all.Group },
+		func(f *dlq.Filter) { f.Consumer = all.Consumer },
 		func(f *dlq.Filter) { f.Open = all.Open },
 		func(f *dlq.Filter) { f.From, f.To = all.From, all.To },
 	}
@@ -64,8 +65,10 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue, catalog *contract
 		EventID: "e", Lane: contracts.CriticalLane, Reason: contracts.AttemptsExhausted,
 	}
 	second := *item
-	second.ID = "e:a:3"
-	for _, i := range []*dlq.Item{item, &second} { // two of a group, so that it is asked for both ends
+	second.ID, second.Consumer = "e:a:3", "c"
+	third := second
+	third.ID = "e:a:4"
+	for _, i := range []*dlq.Item{item, &second, &third} { // two of a group, so that it is asked for both ends, and two of a consumer
 		_, err := store.Commit(ctx, i.Burial(false))
 		must("bury", err)
 	}

@@ -19,6 +19,7 @@ type FilterQuery struct {
 	Lane        contracts.Lane      `query:"lane" enum:"CRITICAL_LANE,STANDARD_LANE,BACKGROUND_LANE" doc:"Those of this lane."`
 	Reason      contracts.Reason    `query:"reason" enum:"ATTEMPTS_EXHAUSTED,CONTRACT_VIOLATION,PERMANENT_FAILURE,CLAIMS_REFRESH_FAILED,RESTORED" doc:"Those dead-lettered for this reason."`
 	Group       string              `query:"group" maxLength:"1500" doc:"Those of this group; see GET /dlq/groups."`
+	Consumer    string              `query:"consumer" maxLength:"1500" example:"notifications" doc:"Those of this consumer, which could not handle the event; the relay's own dead letters have none."`
 	Open        string              `query:"open" enum:"true,false" doc:"true: those neither replayed nor discarded; false: the others; left out: all."`
 	From        time.Time           `query:"from" example:"2026-03-01T00:00:00Z" doc:"Those dead-lettered at this time or later."`
 	To          time.Time           `query:"to" example:"2026-03-02T00:00:00Z" doc:"Those dead-lettered before this time."`
@@ -27,7 +28,7 @@ type FilterQuery struct {
 func (q FilterQuery) filter() dlq.Filter {
 	f := dlq.Filter{
 		EventID: q.EventID, EventType: q.EventType, TraceID: q.TraceID, AggregateID: q.AggregateID, Tier: q.Tier, State: q.State,
-		Outbox: q.Outbox, Lane: q.Lane, Reason: q.Reason, Group: q.Group, From: q.From, To: q.To,
+		Outbox: q.Outbox, Lane: q.Lane, Reason: q.Reason, Group: q.Group, Consumer: q.Consumer, From: q.From, To: q.To,
 	}
 	if q.Open != "" {
 		f.Open = new(q.Open == "true")
@@ -48,6 +49,7 @@ type Filter struct {
 	Lane        contracts.Lane      `json:"lane,omitempty" enum:"CRITICAL_LANE,STANDARD_LANE,BACKGROUND_LANE" doc:"Those of this lane."`
 	Reason      contracts.Reason    `json:"reason,omitempty" enum:"ATTEMPTS_EXHAUSTED,CONTRACT_VIOLATION,PERMANENT_FAILURE,CLAIMS_REFRESH_FAILED,RESTORED" doc:"Those dead-lettered for this reason."`
 	Group       string              `json:"group,omitempty" minLength:"1" maxLength:"1500" doc:"Those of this group; see GET /dlq/groups."`
+	Consumer    string              `json:"consumer,omitempty" minLength:"1" maxLength:"1500" example:"notifications" doc:"Those of this consumer, which could not handle the event."`
 	Open        *bool               `json:"open,omitempty" doc:"true: those neither replayed nor discarded."`
 	From        time.Time           `json:"from,omitzero" example:"2026-03-01T00:00:00Z" doc:"Those dead-lettered at this time or later."`
 	To          time.Time           `json:"to,omitzero" example:"2026-03-02T00:00:00Z" doc:"Those dead-lettered before this time."`

@@ -56,7 +56,7 @@ func TestStrictQueries(t *testing.T) {
 func TestFiltersReachTheQueue(t *testing.T) {
 	f := setup(t)
 	a := f.do("dev-viewer", http.MethodGet, "/dlq?eventId=e&eventType=T&traceId=t%2F1&aggregateId=a+b&tier=SAFE_AUTO&state=scheduled&outbox=o"+
-		"&lane=CRITICAL_LANE&reason=PERMANENT_FAILURE&group=g&open=true&from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00%2B02:00&limit=7&pageToken=p", "")
+		"&lane=CRITICAL_LANE&reason=PERMANENT_FAILURE&group=g&consumer=c&open=true&from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00%2B02:00&limit=7&pageToken=p", "")
 	list := read[admin.DeadLetterList](a, http.StatusOK)
 	if len(list.Items) != 1 || list.NextPageToken != "more" {
 		t.Errorf("got %+v", list)
@@ -68,7 +68,7 @@ func TestFiltersReachTheQueue(t *testing.T) {
 	fl := f.queue.filter
 	want := dlq.Filter{
 		EventID: "e", EventType: "T", TraceID: "t/1", AggregateID: "a b", Tier: "SAFE_AUTO", State: "scheduled", Outbox: "o", Lane: "CRITICAL_LANE",
-		Reason: "PERMANENT_FAILURE", Group: "g", Open: fl.Open, From: fl.From, To: fl.To,
+		Reason: "PERMANENT_FAILURE", Group: "g", Consumer: "c", Open: fl.Open, From: fl.From, To: fl.To,
 	}
 	if fl != want {
 		t.Errorf("got %+v, want %+v", fl, want)

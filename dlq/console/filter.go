@@ -20,7 +20,7 @@ const (
 // filterNames are the filters of dead letters that stand in an address, in the
 // order in which they are shown.
 var filterNames = []string{
-	"tier", "state", "open", "eventType", "outbox", "lane", "reason", "aggregateId", "traceId", "eventId", "from", "to", "group",
+	"tier", "state", "open", "eventType", "outbox", "lane", "reason", "aggregateId", "traceId", "eventId", "consumer", "from", "to", "group",
 }
 
 // filter is what an address says of which dead letters are looked at, by name.
@@ -116,6 +116,7 @@ func (f filter) command(verb string) string {
 var filterFlags = map[string]string{
 	"tier": "--tier", "state": "--state", "eventType": "--event-type", "outbox": "--outbox", "lane": "--lane", "reason": "--dead-reason",
 	"aggregateId": "--aggregate", "traceId": "--trace-id", "eventId": "--event-id", "from": "--from", "to": "--to", "group": "--group",
+	"consumer": "--consumer",
 }
 
 // settled makes times that were typed the same for everybody who is given the

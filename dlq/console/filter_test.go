@@ -33,18 +33,18 @@ func link(i *dlq.Item) string { return `href="/console/dlq/` + url.PathEscape(i.
 func TestEachFilterIsInTheAddress(t *testing.T) {
 	f := setup(t)
 	one := f.die("accOutbox", "WalletDeducted", "acc-1", 1, func(i *dlq.Item) {
-		i.Reason, i.Errors, i.DeadAt = contracts.PermanentFailure, nil, i.DeadAt.Add(-48*time.Hour)
+		i.Reason, i.Errors, i.DeadAt, i.Consumer = contracts.PermanentFailure, nil, i.DeadAt.Add(-48*time.Hour), "notifications"
 	})
 	other := f.die("orgOutbox", "MemberJoined", "user-1", 1)
 	p := f.person("dev-viewer")
 	for name, value := range map[string]string{
 		"tier": string(one.Tier), "state": string(one.State), "eventType": one.EventType, "outbox": one.Outbox, "lane": string(one.Lane),
-		"reason": string(one.Reason), "aggregateId": one.AggregateID, "traceId": one.TraceID, "eventId": one.EventID, "group": one.Group,
+		"reason": string(one.Reason), "aggregateId": one.AggregateID, "traceId": one.TraceID, "eventId": one.EventID, "group": one.Group, "consumer": one.Consumer,
 		"to": time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339),
 	} {
 		t.Run(name, func(t *testing.T) {
 			form := url.Values{"screen": {"/dlq"}}
-			for _, empty := range []string{"tier", "state", "open", "eventType", "outbox", "lane", "reason", "aggregateId", "traceId", "eventId", "from", "to"} {
+			for _, empty := range []string{"tier", "state", "open", "eventType", "outbox", "lane", "reason", "aggregateId", "traceId", "eventId", "consumer", "from", "to"} {
 				form.Set(empty, "")
 			}
 			form.Set(name, value)

@@ -56,7 +56,7 @@ type chip struct {
 // filterLabels are the filters in words.
 var filterLabels = map[string]string{
 	"tier": "Tier", "state": "State", "open": "Open or closed", "eventType": "Event type", "outbox": "Outbox", "lane": "Lane", "reason": "Why it died",
-	"aggregateId": "Aggregate", "traceId": "Trace", "eventId": "Event", "from": "Died at or after", "to": "Died before", "group": "Kind of error",
+	"aggregateId": "Aggregate", "traceId": "Trace", "eventId": "Event", "consumer": "Consumer", "from": "Died at or after", "to": "Died before", "group": "Kind of error",
 }
 
 const timeHint = "2h, 3d, or a time"
@@ -132,6 +132,8 @@ func (s *server) offer(f *field) {
 		choose("all", names)
 	case "eventType":
 		f.Known = s.eventTypes()
+	case "consumer":
+		f.Known = s.consumers()
 	case "from", "to":
 		f.Hint = timeHint
 	}
@@ -149,6 +151,18 @@ func (s *server) eventTypes() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// consumers are those that the catalog names.
+func (s *server) consumers() []string {
+	var out []string
+	for _, o := range s.config.Catalog.Outboxes {
+		for _, e := range o.Events {
+			out = append(out, e.Consumers...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func texts[S ~string](values []S) []string {

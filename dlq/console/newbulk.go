@@ -278,7 +278,7 @@ func (w wanted) command(pin string) (whole, brief string) {
 // forAPI is the filter as a body has it.
 func (f filter) forAPI() (*admin.Filter, error) {
 	out := &admin.Filter{
-		EventID: f["eventId"], EventType: f["eventType"], TraceID: f["traceId"], AggregateID: f["aggregateId"], Outbox: f["outbox"], Group: f["group"],
+		EventID: f["eventId"], EventType: f["eventType"], TraceID: f["traceId"], AggregateID: f["aggregateId"], Outbox: f["outbox"], Group: f["group"], Consumer: f["consumer"],
 		Tier: contracts.Tier(f["tier"]), State: contracts.DeadState(f["state"]), Lane: contracts.Lane(f["lane"]), Reason: contracts.Reason(f["reason"]),
 	}
 	switch f["open"] {

@@ -125,6 +125,15 @@ func TestADeadLetterOfAConsumerIsFound(t *testing.T) {
 	if diff := cmp.Diff(was, is); diff != "" {
 		t.Error("a replay would send another envelope:", diff)
 	}
+	page, err := f.queue.List(t.Context(), dlq.Filter{Consumer: "analytics"}, dlq.Page{})
+	if err != nil || len(page.Items) == 0 {
+		t.Fatalf("of analytics there are %v, %v", page.Items, err)
+	}
+	for _, i := range page.Items {
+		if i.Consumer != "analytics" {
+			t.Errorf("of analytics there is one of %s", i.Consumer)
+		}
+	}
 	for name, filter := range map[string]dlq.Filter{
 		"event ID": {EventID: d.Record.EventID}, "name": {EventType: "ScheduleAssigned"}, "trace": {TraceID: d.Record.TraceID},
 	} {

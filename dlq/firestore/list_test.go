@@ -64,7 +64,9 @@ func TestListFilters(t *testing.T) {
 	f := setup(t, newCloud(t))
 	wallet := f.die("accOutbox", "WalletDeducted", "a1", 1)
 	f.now = f.now.Add(time.Minute)
-	role := f.die("accOutbox", "RoleChanged", "a2", 1)
+	letter := f.letter("accOutbox", "RoleChanged", "a2", 1)
+	letter.Consumer = "notifications"
+	role := f.bury(letter)
 	f.now = f.now.Add(time.Minute)
 	tag := f.die("tagOutbox", "TagLifecycleEvent", "t1", 1)
 	f.decide(wallet.ID, dlq.Discard, operator)
@@ -86,11 +88,13 @@ func TestListFilters(t *testing.T) {
 		{"lane", dlq.Filter{Lane: contracts.BackgroundLane}, []*dlq.Item{tag}},
 		{"reason", dlq.Filter{Reason: contracts.AttemptsExhausted}, []*dlq.Item{tag, role, wallet}},
 		{"group", dlq.Filter{Group: role.Group}, []*dlq.Item{role}},
+		{"consumer", dlq.Filter{Consumer: "notifications"}, []*dlq.Item{role}},
+		{"another consumer", dlq.Filter{Consumer: "analytics"}, nil},
 		{"from", dlq.Filter{From: role.DeadAt}, []*dlq.Item{tag, role}},
 		{"to", dlq.Filter{To: role.DeadAt}, []*dlq.Item{wallet}},
 		{"all at once", dlq.Filter{
 			EventID: role.EventID, EventType: "RoleChanged", TraceID: role.TraceID, AggregateID: "a2", Tier: contracts.SecurityBlock, State: contracts.DeadBlocked,
-			Outbox: "accOutbox", Lane: contracts.CriticalLane, Reason: contracts.AttemptsExhausted, Group: role.Group, Open: new(true), From: role.DeadAt, To: tag.DeadAt,
+			Outbox: "accOutbox", Lane: contracts.CriticalLane, Reason: contracts.AttemptsExhausted, Group: role.Group, Consumer: "notifications", Open: new(true), From: role.DeadAt, To: tag.DeadAt,
 		}, []*dlq.Item{role}},
 		{"nothing", dlq.Filter{Outbox: "accOutbox", EventType: "TagLifecycleEvent"}, nil},
 	} {

@@ -22,6 +22,7 @@ type filterFlags struct {
 	Lane       string `placeholder:"LANE" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
 	DeadReason string `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE or CLAIMS_REFRESH_FAILED."`
 	Group      string `placeholder:"ID" help:"Of this group, as dlq groups lists them."`
+	Consumer   string `placeholder:"NAME" help:"Of this consumer, which could not handle the event."`
 	From       when   `placeholder:"TIME" help:"Dead since: a time in RFC 3339, or a duration back from now such as 2h."`
 	To         when   `placeholder:"TIME" help:"Dead before, likewise."`
 }
@@ -30,7 +31,7 @@ func (f filterFlags) filter() dlq.Filter {
 	return dlq.Filter{
 		EventID: f.EventID, EventType: f.EventType, TraceID: f.TraceID, AggregateID: f.Aggregate,
 		Tier: contracts.Tier(f.Tier), State: contracts.DeadState(f.State), Outbox: f.Outbox, Lane: contracts.Lane(f.Lane),
-		Reason: contracts.Reason(f.DeadReason), Group: f.Group, From: f.From.Time, To: f.To.Time,
+		Reason: contracts.Reason(f.DeadReason), Group: f.Group, Consumer: f.Consumer, From: f.From.Time, To: f.To.Time,
 	}
 }
 
