@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -189,3 +190,7 @@ func quiet(o inbox.Options) inbox.Options {
 	o.Log = slog.New(slog.DiscardHandler)
 	return o
 }
+
+var errBroken = errors.New("it is broken")
+
+func always(*inbox.Event) error { return errBroken }
