@@ -7,10 +7,11 @@
 //	})
 //
 // Each event has one document in the collection inbox-events. An event that is handled at the
-// first try costs two reads at its claim, one at its end, and two writes. expireAt wants
-// a TTL policy; what Firestore has not removed yet is taken as gone once its time is over. Queries
-// need the single-field index on gate alone, which Firestore makes by itself; exempt the other
-// fields from indexing, as nobody asks for them.
+// first try costs two reads at its claim, one at its end, and two writes. What
+// Firestore has not removed yet is taken as gone once its time is over. The TTL policy on
+// expireAt, and the exemptions of fields that nobody asks for, are in deploy/firestore and
+// deploy/terraform; queries need the single-field index on gate alone, which Firestore makes
+// by itself.
 //
 // Times are those of the server's commits and reads, but for the end of a lease and the next
 // try, which a process adds to the server's time: its own clock plays no part.

@@ -1,6 +1,8 @@
 package inboxtest
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -75,4 +77,25 @@ func leaseRunsOut(t *testing.T, s *suite) {
 		t.Errorf("%d takeovers in a row after an answer, want 0", c.Takeovers)
 	}
 	s.settle(fourth, inbox.EndProcessed) // whether or not its lease ran out: nobody took it over
+}
+
+// manyAtOnce has many claim, and each of them an event of another aggregate.
+func manyAtOnce(t *testing.T, s *suite) {
+	var wg sync.WaitGroup
+	for n := range 40 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			a := s.ask(fmt.Sprintf("agg-%d", n), 2)
+			c, err := s.store.Claim(ctx, a)
+			if err != nil || c.Verdict != inbox.Claimed {
+				t.Errorf("claim: %v, %v; want it claimed", c.Verdict, err)
+				return
+			}
+			if err := s.store.Settle(ctx, a.Ref, inbox.EndProcessed, long); err != nil {
+				t.Errorf("settle: %v", err)
+			}
+		})
+	}
+	wg.Wait()
 }

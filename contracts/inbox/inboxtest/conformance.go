@@ -23,6 +23,7 @@ func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 	}{
 		{"a settled event is processed", settled},
 		{"one of many claims an event", oneOfMany},
+		{"many claim events at once", manyAtOnce},
 		{"a claim can be repeated", repeated},
 		{"a lease runs out", leaseRunsOut},
 		{"a failure is counted and kept", failureCounted},
