@@ -37,12 +37,15 @@ type task struct {
 	Postgres  string              // connection string
 	Redis     string              // socket; "": the inbox of endApart is in Firestore
 	Log       string              // path of its journal
+	Grace     time.Duration       // see inbox.Options
 }
 
 const (
 	// underWay is how many messages a process handles at once, and so how many effects one kill
 	// can repeat at most.
 	underWay = 16
+	// handlerTimeout is short, so that the claim of a killed process soon ends.
+	handlerTimeout = 4 * time.Second
 	// ackDeadline is how long Pub/Sub waits for a consumer that was killed.
 	ackDeadline = 10 * time.Second
 	// work is what a handler takes before its effect, and again after it, so that kills fall
@@ -108,7 +111,7 @@ type receiver = func(context.Context, *pubsub.Message)
 func (c *consumer) receivers(ctx context.Context) (map[string]receiver, error) {
 	options := inbox.Options{
 		Catalog: c.catalog, DeadLetters: consumers.New(dlqfirestore.New(c.db), c.catalog), Log: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
-		Timeout: 4 * time.Second, Grace: 5 * time.Second, Hold: time.Second, // so that a claim of the killed ends soon
+		Timeout: handlerTimeout, Grace: c.Grace, Hold: time.Second,
 		Delays: []time.Duration{200 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second},
 	}
 	out := map[string]receiver{}

@@ -76,6 +76,15 @@ func (o options) validate() error {
 	return errors.Join(errs...)
 }
 
+// grace is how long a store may take. The claim of a killed process lasts three times that,
+// and handlerTimeout more.
+func (o options) grace() time.Duration {
+	if o.cloud == rig.CloudGoogle { // whose Firestore is slow where there is much of anything
+		return 5 * time.Second
+	}
+	return 2 * time.Second
+}
+
 // quiet is how long no message comes at the end before all is taken to be over: longer than
 // Pub/Sub waits for the acknowledgement of one that went to a killed consumer.
 func (o options) quiet() time.Duration {

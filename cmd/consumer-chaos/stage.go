@@ -222,7 +222,7 @@ func (s *stage) consumerOf(e end, topics map[string][]string) func(context.Conte
 			return nil, err
 		}
 		text, err := json.Marshal(task{
-			Catalog: s.opts.catalog, End: e, Consumers: mine, Postgres: s.postgres, Redis: s.redis, Log: filepath.Join(s.dir, name+".journal"),
+			Catalog: s.opts.catalog, End: e, Consumers: mine, Postgres: s.postgres, Redis: s.redis, Log: filepath.Join(s.dir, name+".journal"), Grace: s.opts.grace(),
 		})
 		if err != nil {
 			return nil, err
