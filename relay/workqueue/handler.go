@@ -1,0 +1,78 @@
+package workqueue
+
+import (
+	"context"
+	"errors"
+
+	"cloud.google.com/go/firestore"
+)
+
+// Handler acts on one document. It is called by several goroutines at once.
+type Handler interface {
+	// Handle acts on the claimed document and says what closes it. ctx ends when the
+	// lease may be trusted no longer, and at a stop's end. An error is a failed
+	// attempt; see Permanent and Coded. A handler that cannot know whether it acted
+	// closes the document by an Outcome that says so.
+	Handle(ctx context.Context, c *Claim) (Outcome, error)
+}
+
+// HandlerFunc is a function as a Handler.
+type HandlerFunc func(ctx context.Context, c *Claim) (Outcome, error)
+
+// Handle implements Handler.
+func (f HandlerFunc) Handle(ctx context.Context, c *Claim) (Outcome, error) { return f(ctx, c) }
+
+// Outcome closes a document. All of it is written by one transaction, or nothing.
+type Outcome struct {
+	Word   string // what became of it: of Vocabulary.Outcomes, for metrics and logs
+	Status string // the document's from now on; neither Pending nor Processing
+	// Updates are further fields of the document. They may hold server timestamps,
+	// and win over what the engine writes of the same field.
+	Updates []firestore.Update
+	// Creates are other documents. One that is there already is left as it is: its ID
+	// follows from what it says, so that a second try adds nothing.
+	Creates []Create
+}
+
+// Create is a document to be created.
+type Create struct {
+	Ref  *firestore.DocumentRef
+	Data any // as firestore's own Create takes it
+}
+
+// Permanent returns an error that says that no further attempt would help: the
+// document is dead at once. code is one bounded word.
+func Permanent(code string, err error) error { return &codedError{err, code, true} }
+
+// Coded returns an error of an attempt that may succeed later, with one bounded
+// word for its kind.
+func Coded(code string, err error) error { return &codedError{err, code, false} }
+
+type codedError struct {
+	error
+	code      string
+	permanent bool
+}
+
+func (e *codedError) Unwrap() error { return e.error }
+
+// Codes of failures that have none of their own.
+const (
+	CodeFailed    = "FAILED"      // the handler's error says no more
+	CodePanic     = "PANIC"       // the handler panicked
+	CodeTimeout   = "TIMEOUT"     // the handler did not end within its lease
+	CodeAbandoned = "WORKER_DIED" // the worker of the last attempt did not come back
+)
+
+// failureOf describes an error of the handler.
+func failureOf(err error, attempts int) Failure {
+	f := Failure{Err: err, Code: CodeFailed, Attempts: attempts}
+	if coded, ok := errors.AsType[*codedError](err); ok {
+		f.Code, f.Permanent = coded.code, coded.permanent
+	} else if _, ok := errors.AsType[*panicError](err); ok {
+		f.Code = CodePanic
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		f.Code = CodeTimeout
+	}
+	return f
+}
