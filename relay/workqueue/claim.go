@@ -31,8 +31,10 @@ type Claim struct {
 	// Log has the queue, the document and the claim as its fields.
 	Log *zap.Logger
 
-	queue  *Queue
-	before state // as it was found
+	queue   *Queue
+	before  state     // as it was found
+	counted int       // attempts before this one
+	trusted time.Time // until when the lease is, by this instance's clock
 }
 
 // Transaction runs f in a transaction, unless the claim is lost: then it returns
@@ -40,7 +42,11 @@ type Claim struct {
 // called, so that f may read more, and then write. f may be called several times.
 func (c *Claim) Transaction(ctx context.Context, f func(ctx context.Context, tx *firestore.Transaction) error) error {
 	return c.queue.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
-		if _, err := c.still(tx); err != nil {
+		snaps, err := tx.GetAll([]*firestore.DocumentRef{c.Ref})
+		if err != nil {
+			return err
+		}
+		if _, err := c.stands(snaps[0]); err != nil {
 			return err
 		}
 		return f(ctx, tx)

@@ -35,6 +35,9 @@ type Tuning struct {
 	// Stagger is the longest that a claim waits after a race was lost to another
 	// instance; 100 ms.
 	Stagger time.Duration
+	// ProofAge is how long a document must have been there for a listener that does not
+	// show it to be held silent: longer than a snapshot ever takes; 15 s.
+	ProofAge time.Duration
 	// Backoff and BackoffMax space the tries at whatever Firestore refused; 100 ms, 15 s.
 	Backoff, BackoffMax time.Duration
 	// RecycleAfter is how old a listener's stream becomes; 30 minutes.
@@ -48,6 +51,7 @@ func (t Tuning) withDefaults() Tuning {
 	t.Window = cmp.Or(t.Window, 1000)
 	t.StopBudget = cmp.Or(t.StopBudget, 5*time.Second)
 	t.Stagger = cmp.Or(t.Stagger, 100*time.Millisecond)
+	t.ProofAge = cmp.Or(t.ProofAge, 15*time.Second)
 	t.Backoff = cmp.Or(t.Backoff, 100*time.Millisecond)
 	t.BackoffMax = cmp.Or(t.BackoffMax, 15*time.Second)
 	t.RecycleAfter = cmp.Or(t.RecycleAfter, 30*time.Minute)

@@ -3,8 +3,7 @@
 // what its documents' fields and statuses are called, and a [Handler], which acts.
 //
 // The way of a document: it is found, waits in the line until it is due and its
-// tenant's turn has come, is claimed by a transaction, handled, and settled by
-// another.
+// tenant's turn has come, is claimed, handled, and settled.
 //
 // # How it is found
 //
@@ -24,12 +23,14 @@
 //
 // # Who has it
 //
-// A claim is a transaction that reads the document, refuses unless it is pending and
-// due, or processing with a lease that has run out, and writes status, lease and a
-// token that no other claim has. Every later write is a transaction, too, which
-// changes nothing unless the token still stands: see [ErrLost]. What others
-// change of the document in between is kept. A lost answer is no doubt for long: the
-// next try reads whether the last one was applied.
+// A claim reads the document, refuses unless it is pending and due, or processing
+// with a lease that has run out, and writes status, lease and a token that no other
+// claim has, in one commit that Firestore refuses if the document has changed since
+// it was read. So it is a transaction of one document, but locks none while it lasts:
+// what an instance leaves behind that dies in the middle of it holds up nobody. The
+// document is closed in the same way, and changed by nobody whose token does not
+// stand any more: see [ErrLost]. What others change of it in between is kept. A lost
+// answer is no doubt for long: the next try reads whether the last one was applied.
 //
 // All times are the server's: leases and due times are judged by the time at which
 // the server read the document, so that no instance's clock takes part. An instance
@@ -44,7 +45,7 @@
 // # What becomes of it
 //
 // The handler says what closes the document ([Outcome]), with other documents that are
-// created in the same transaction. An error is a failed attempt: the document
+// created by the same commit. An error is a failed attempt: the document
 // is pending again, due after the vocabulary's backoff, or dead after the last attempt or a
 // [Permanent] error. A panic is a failed attempt. A document whose worker died is
 // claimed again once its lease has run out ([Claim].Reclaimed), and that was an attempt, too. A stop lets

@@ -22,7 +22,7 @@ type HandlerFunc func(ctx context.Context, c *Claim) (Outcome, error)
 // Handle implements Handler.
 func (f HandlerFunc) Handle(ctx context.Context, c *Claim) (Outcome, error) { return f(ctx, c) }
 
-// Outcome closes a document. All of it is written by one transaction, or nothing.
+// Outcome closes a document. All of it is written by one commit, or nothing.
 type Outcome struct {
 	Word   string // what became of it: of Vocabulary.Outcomes, for metrics and logs
 	Status string // the document's from now on; neither Pending nor Processing

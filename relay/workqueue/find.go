@@ -1,0 +1,179 @@
+package workqueue
+
+import (
+	"context"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"go.uber.org/zap"
+)
+
+// documents is the query of all documents of the queue, with what state needs.
+func (q *Queue) documents() firestore.Query {
+	v := &q.vocabulary
+	of := q.client.Collection(v.Collection).Query
+	if v.Group {
+		of = q.client.CollectionGroup(v.Collection).Query
+	}
+	var fields []string
+	for _, f := range []string{
+		v.Fields.Status, v.Fields.CreatedAt, v.Fields.Attempts, v.Fields.MaxAttempts, v.Fields.Due,
+		v.Fields.LockedAt, v.Fields.LockUntil, v.Fields.Owner,
+	} {
+		if f != "" {
+			fields = append(fields, f)
+		}
+	}
+	return of.Select(fields...)
+}
+
+// found puts a document into the line, if it is open, and reports whether it was new.
+func (q *Queue) found(snap *firestore.DocumentSnapshot, by string) bool {
+	s := q.vocabulary.look(snap)
+	if !s.open() {
+		return false
+	}
+	return q.offer(s, by)
+}
+
+// offer puts a document into the line as it was read a moment ago.
+func (q *Queue) offer(s state, by string) bool {
+	if s.processing && s.wait() > 0 {
+		return false // a later round looks again
+	}
+	it := q.itemOf(s)
+	q.mu.Lock()
+	added := q.line.add(it, time.Now())
+	q.mu.Unlock()
+	if added {
+		q.metrics.found.WithLabelValues(by).Inc()
+		q.wake()
+	}
+	return added
+}
+
+func (q *Queue) itemOf(s state) *item {
+	tenant, _ := q.vocabulary.Tenant(s.path)
+	return &item{state: s, tenant: tenant, at: time.Now().Add(s.wait())}
+}
+
+// rounds goes through all open documents, every so often, and at once where a
+// tenant's line runs empty while there is more of it.
+func (q *Queue) rounds(ctx context.Context) {
+	delay := newDelay(q.tuning)
+	for ctx.Err() == nil {
+		var fresh int
+		err := q.guard(partRound, func() (err error) { fresh, err = q.round(ctx); return err })
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			q.metrics.errors.WithLabelValues(partRound).Inc()
+			q.log.Warn("look for work", zap.Error(err))
+			delay.sleep(ctx)
+			continue
+		case fresh == 0 && q.hungry():
+			delay.sleep(ctx) // what is left behind is in other hands: no hurry
+		default:
+			delay.reset()
+		}
+		q.untilNextRound(ctx)
+	}
+}
+
+// untilNextRound waits until the next round is due.
+func (q *Queue) untilNextRound(ctx context.Context) {
+	due := time.NewTimer(jittered(q.tuning.Every))
+	defer due.Stop()
+	for !q.hungry() {
+		select {
+		case <-q.hunger:
+		case <-due.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (q *Queue) hungry() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.line.hungry()
+}
+
+// round goes through the open documents by name, a batch of each tenant, and
+// returns how many of them were new.
+func (q *Queue) round(ctx context.Context) (fresh int, err error) {
+	q.mu.Lock()
+	q.line.round()
+	q.mu.Unlock()
+	v := &q.vocabulary
+	open := q.documents().Where(v.Fields.Status, "in", []string{v.Pending, v.Processing}).OrderBy(firestore.DocumentID, firestore.Asc)
+	look := roundLook{q: q}
+	size := q.tuning.Batch + 1 // one more tells that there is more
+	for cursor := ""; ; {
+		page := open.Limit(size)
+		if cursor != "" {
+			page = page.StartAfter(q.client.Doc(cursor))
+		}
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		docs, err := page.Documents(call).GetAll()
+		cancel()
+		if err != nil {
+			return look.fresh, err
+		}
+		q.metrics.reads.WithLabelValues(byRound).Add(float64(max(1, len(docs))))
+		full := false
+		for _, doc := range docs {
+			cursor = relative(doc.Ref)
+			if last := look.at(doc); last != "" {
+				cursor, full = last, true
+				break
+			}
+		}
+		if !full && len(docs) < size {
+			q.metrics.oldest.Set(look.oldest.Seconds())
+			return look.fresh, nil
+		}
+	}
+}
+
+// roundLook is how far a round has come.
+type roundLook struct {
+	q      *Queue
+	tenant string
+	taken  int // of the tenant
+	fresh  int // of all
+	oldest time.Duration
+}
+
+// at takes the next document. Where its tenant has had its batch, it returns the last
+// path of that tenant.
+func (r *roundLook) at(doc *firestore.DocumentSnapshot) (last string) {
+	s := r.q.vocabulary.look(doc)
+	if !s.open() {
+		return ""
+	}
+	tenant, last := r.q.vocabulary.Tenant(s.path)
+	if tenant != r.tenant {
+		r.tenant, r.taken = tenant, 0
+	}
+	if r.taken >= r.q.tuning.Batch {
+		r.q.mu.Lock()
+		r.q.line.leave(tenant)
+		r.q.mu.Unlock()
+		return last
+	}
+	if s.wait() == 0 {
+		r.taken++
+		if s.pending && !s.created.IsZero() {
+			r.oldest = max(r.oldest, s.read.Sub(s.created))
+		}
+	}
+	r.q.watch.prove(&s)
+	if r.q.offer(s, byRound) {
+		r.fresh++
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package workqueue
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cloud.google.com/go/firestore"
+	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// maxError is how much of an error is kept in a document, in bytes.
+const maxError = 1 << 10
+
+// settlement is what is to be written of a claim.
+type settlement struct {
+	outcome Outcome
+	attempt int           // to be written as attempts
+	failure *Failure      // nil: there is no error to keep, and none is cleared where keep is set
+	keep    bool          // leave the error fields as they are
+	wait    time.Duration // due so long after it is written; negative: left as it is
+}
+
+// settle writes s, unless the claim is lost, and returns the document's state after
+// it. It tries until it knows what stands there, or ctx ends.
+func (c *Claim) settle(ctx context.Context, s settlement) (state, error) {
+	delay := newDelay(c.queue.tuning)
+	for {
+		after, err := c.write(ctx, s)
+		switch {
+		case err == nil, errors.Is(err, ErrLost), ctx.Err() != nil, unwritable(err):
+			return after, err
+		case outdated(err):
+			delay.sleep(ctx)
+			continue
+		}
+		c.queue.metrics.errors.WithLabelValues(partSettle).Inc()
+		c.Log.Warn("settle", zap.Error(err))
+		delay.sleep(ctx)
+	}
+}
+
+// unwritable reports whether err says that the same write would fail again, as
+// Firestore, or the SDK before it, does not take what it holds.
+func unwritable(err error) bool {
+	if s, ok := status.FromError(err); ok {
+		return s.Code() == codes.InvalidArgument
+	}
+	return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+}
+
+// write tries once: it reads the document and writes all, by a commit that Firestore
+// refuses if the document has changed in between.
+func (c *Claim) write(ctx context.Context, s settlement) (state, error) {
+	q := c.queue
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	refs := []*firestore.DocumentRef{c.Ref}
+	for _, other := range s.outcome.Creates {
+		refs = append(refs, other.Ref)
+	}
+	snaps, err := q.client.GetAll(ctx, refs)
+	if err != nil {
+		return state{}, err
+	}
+	now, err := c.stands(snaps[0])
+	if errors.Is(err, ErrLost) && now.owner == c.Token {
+		return now, nil // an earlier try was applied, and its answer lost: the token stays when a claim ends
+	}
+	if err != nil {
+		return now, err
+	}
+	set := c.fields(s, now.read)
+	batch := q.client.Batch().Update(c.Ref, set.list, firestore.LastUpdateTime(snaps[0].UpdateTime)) //nolint:staticcheck // one atomic commit without reads is what it is for
+	for i, other := range s.outcome.Creates {
+		if !snaps[i+1].Exists() {
+			batch.Create(other.Ref, other.Data)
+		}
+	}
+	results, err := batch.Commit(ctx)
+	if err != nil {
+		return now, err
+	}
+	now.processing, now.pending, now.attempts = false, s.outcome.Status == q.vocabulary.Pending, s.attempt
+	now.due, now.updated = c.before.due, results[0].UpdateTime
+	if s.wait >= 0 {
+		now.due = now.read.Add(s.wait)
+	}
+	return now, nil
+}
+
+// fields are the updates of the claim's document. The token stays: it names who had
+// the document last.
+func (c *Claim) fields(s settlement, read time.Time) fieldUpdates {
+	v := &c.queue.vocabulary
+	set := fieldUpdates{}
+	set.put(v.Fields.Status, s.outcome.Status)
+	set.put(v.Fields.Attempts, s.attempt)
+	set.put(v.Fields.LockedAt, nil)
+	set.put(v.Fields.LockUntil, nil)
+	switch {
+	case s.failure != nil:
+		set.put(v.Fields.LastError, short(s.failure.Err.Error()))
+		set.put(v.Fields.LastErrorCode, s.failure.Code)
+	case !s.keep:
+		set.put(v.Fields.LastError, nil)
+		set.put(v.Fields.LastErrorCode, nil)
+	}
+	if s.wait >= 0 {
+		set.put(v.Fields.Due, read.Add(s.wait))
+	}
+	set.put(v.Fields.UpdatedAt, firestore.ServerTimestamp)
+	for _, u := range s.outcome.Updates {
+		set.add(u)
+	}
+	return set
+}
+
+// short is an error's text as a document keeps it.
+func short(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxError {
+		return text
+	}
+	text = text[:maxError]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
