@@ -36,4 +36,10 @@
 // A repeat is known for as long as the first record's document is there: until its
 // outbox's retention has passed since its delivery, or until the delivery where the
 // outbox deletes what is delivered.
+//
+// # Jobs
+//
+// Emit is another way, for what should be done about an event rather than passed on: it creates a
+// domain event, in domain_events, and its jobs, in outbox, which package
+// relay/workqueue/jobs does. It needs no catalog.
 package outbox

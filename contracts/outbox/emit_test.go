@@ -128,8 +128,7 @@ func emitsOnce(t *testing.T, s *slice) {
 func TestEmitNamesAllFaults(t *testing.T) {
 	s := onEmbedded(t)
 	_, err := s.emit(outbox.DomainEvent{Type: "matter.deleted", ID: "a/b", Payload: 3}, outbox.Job{MaxAttempts: -1, TemplateID: strings.Repeat("x", 1500)})
-	var invalid *outbox.InvalidError
-	if !errors.As(err, &invalid) {
+	if _, ok := errors.AsType[*outbox.InvalidError](err); !ok {
 		t.Fatalf("Emit = %v", err)
 	}
 	for _, field := range []string{"eventType", "orgId", "entityType", "entityId", "eventId", "payload", "jobs[0].recipientId", "jobs[0].channel", "jobs[0].id", "jobs[0].maxAttempts"} {

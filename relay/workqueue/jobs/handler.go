@@ -1,0 +1,114 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cloud.google.com/go/firestore"
+
+	"outboxrelay/contracts/outbox"
+	"outboxrelay/relay/workqueue"
+)
+
+// Codes of failures, as lastErrorCode has them.
+const (
+	codeUnknown   = "MAYBE_SENT"      // whether it was sent nobody can know
+	codeNoEvent   = "NO_EVENT"        // the job's domain event is not there
+	codeChannel   = "UNKNOWN_CHANNEL" // no such channel is configured
+	codeTemplate  = "TEMPLATE"        // there is no such template, or it does not fit the event
+	codeRecipient = "NO_RECIPIENT"    // the recipient cannot be reached over the channel
+	codeRefused   = "REFUSED"         // the other end will not take it
+	codeFailed    = "NOT_SENT"        // it was not sent, and may be later
+)
+
+// Message is what is to be sent.
+type Message struct {
+	Key         string // the job's
+	Job         map[string]any
+	Event       map[string]any // the domain event's fields
+	OrgID       string
+	RecipientID string
+	Title, Body string // of the template
+}
+
+// Channel sends messages. Several goroutines use it at once.
+type Channel interface {
+	// Send sends a message, or returns documents that are created by the commit that
+	// marks the job sent: then it is sent by these. An error means that nothing was sent,
+	// unless it is one of MaybeSent; one of workqueue.Permanent that no further attempt would help.
+	Send(ctx context.Context, m Message) ([]workqueue.Create, error)
+	// Tells reports whether a second Send of a message adds nothing, so that one that
+	// was interrupted may be sent again.
+	Tells() bool
+}
+
+// MaybeSent returns an error that says that nobody can know whether the message was
+// sent.
+func MaybeSent(err error) error { return &maybeSentError{err} }
+
+type maybeSentError struct{ error }
+
+func (e *maybeSentError) Unwrap() error { return e.error }
+
+// Handler does jobs.
+type Handler struct {
+	client    *firestore.Client
+	templates Templates
+	channels  map[string]Channel
+}
+
+// NewHandler returns a handler with channels by their names, as jobs have them.
+func NewHandler(client *firestore.Client, templates Templates, channels map[string]Channel) *Handler {
+	return &Handler{client, templates, channels}
+}
+
+// Handle implements workqueue.Handler.
+func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Outcome, error) {
+	text := func(field string) string { s, _ := c.Data[field].(string); return s }
+	channel, ok := h.channels[text("channel")]
+	if !ok {
+		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, fmt.Errorf("channel %q is not configured", text("channel")))
+	}
+	if c.Reclaimed && !channel.Tells() {
+		return unknown("a worker died while it had the job: nobody can know whether it was sent"), nil
+	}
+	m, err := h.message(ctx, c, text)
+	if err != nil {
+		return workqueue.Outcome{}, err
+	}
+	creates, err := channel.Send(ctx, m)
+	if maybe, ok := errors.AsType[*maybeSentError](err); ok {
+		return unknown("nobody can know whether it was sent: " + maybe.Error()), nil
+	}
+	if err != nil {
+		return workqueue.Outcome{}, err
+	}
+	out := sent()
+	out.Creates = creates
+	return out, nil
+}
+
+// message makes a job's message out of its event and its template.
+func (h *Handler) message(ctx context.Context, c *workqueue.Claim, text func(string) string) (Message, error) {
+	eventID := text("eventId")
+	if eventID == "" {
+		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job names no event"))
+	}
+	ref := h.client.Collection(outbox.DomainEvents).Doc(eventID)
+	if ref == nil {
+		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job's eventId is no ID"))
+	}
+	snaps, err := h.client.GetAll(ctx, []*firestore.DocumentRef{ref})
+	if err != nil {
+		return Message{}, workqueue.Coded(codeFailed, fmt.Errorf("read the event: %w", err))
+	}
+	if !snaps[0].Exists() {
+		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job's event is not there"))
+	}
+	m := Message{Key: c.Ref.ID, Job: c.Data, Event: snaps[0].Data(), OrgID: text("orgId"), RecipientID: text("recipientId")}
+	if m.Title, m.Body, err = h.templates.render(text("templateId"), m); err != nil {
+		return Message{}, workqueue.Permanent(codeTemplate, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,101 @@
+package jobs
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// postOffice is an SMTP server on loopback.
+type postOffice struct {
+	port int
+
+	mu       sync.Mutex
+	accepted []string // messages that it has taken
+	// What it does to messages: answers to RCPT and to a message's end, "" for OK. "drop" ends
+	// the connection; "take and drop" after it has taken the message.
+	rcpt, end string
+}
+
+func newPostOffice(t *testing.T) *postOffice {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &postOffice{port: l.Addr().(*net.TCPAddr).Port}
+	var conversations sync.WaitGroup
+	conversations.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conversations.Go(func() { defer conn.Close(); p.converse(conn) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); conversations.Wait() })
+	return p
+}
+
+func (p *postOffice) behave(rcpt, end string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rcpt, p.end = rcpt, end
+}
+
+func (p *postOffice) messages() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.accepted...)
+}
+
+func (p *postOffice) converse(conn net.Conn) {
+	in := bufio.NewScanner(conn)
+	say := func(text string) { fmt.Fprintf(conn, "%s\r\n", text) }
+	say("220 post office")
+	for in.Scan() {
+		p.mu.Lock()
+		rcpt, end := p.rcpt, p.end
+		p.mu.Unlock()
+		switch verb, _, _ := strings.Cut(strings.ToUpper(in.Text()), " "); verb {
+		case "EHLO":
+			say("250-post office\r\n250 8BITMIME")
+		case "RCPT":
+			if rcpt == "drop" {
+				return
+			}
+			say(orOK(rcpt))
+		case "DATA":
+			say("354 go on")
+			var lines []string
+			for in.Scan() && in.Text() != "." {
+				lines = append(lines, in.Text())
+			}
+			if end == "" || end == "take and drop" {
+				p.mu.Lock()
+				p.accepted = append(p.accepted, strings.Join(lines, "\n"))
+				p.mu.Unlock()
+			}
+			if strings.HasSuffix(end, "drop") {
+				return
+			}
+			say(orOK(end))
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("250 ok")
+		}
+	}
+}
+
+func orOK(answer string) string {
+	if answer == "" {
+		return "250 ok"
+	}
+	return answer
+}

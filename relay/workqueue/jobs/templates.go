@@ -1,0 +1,71 @@
+package jobs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Templates are texts of messages, by ID. The zero value has none.
+type Templates struct{ byID map[string]textTemplate }
+
+type textTemplate struct{ title, body *template.Template }
+
+// ParseTemplates reads templates in YAML: by ID a title of one line and a body, in the language
+// of Go's text/template. They see .event (the domain event's fields, so that its payload is
+// .event.payload), .orgId and .recipientId. A name that is not there is an error when the
+// message is made. All faults are told at once.
+//
+//	matter-created:
+//	  title: New matter {{.event.payload.name}}
+//	  body: |
+//	    {{.event.actor}} has created it.
+func ParseTemplates(text []byte) (Templates, error) {
+	var raw map[string]struct{ Title, Body string }
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&raw); err != nil {
+		return Templates{}, fmt.Errorf("read templates: %w", err)
+	}
+	t := Templates{byID: map[string]textTemplate{}}
+	var faults []string
+	parse := func(id, part, text string) *template.Template {
+		parsed, err := template.New(id + "." + part).Option("missingkey=error").Parse(text)
+		if err != nil {
+			faults = append(faults, err.Error())
+		}
+		if text == "" {
+			faults = append(faults, id+": "+part+" is missing")
+		}
+		return parsed
+	}
+	for id, r := range raw {
+		t.byID[id] = textTemplate{parse(id, "title", r.Title), parse(id, "body", r.Body)}
+	}
+	if len(faults) > 0 {
+		slices.Sort(faults)
+		return Templates{}, errors.New("read templates: " + strings.Join(faults, "; "))
+	}
+	return t, nil
+}
+
+// render fills in a template. Line breaks in a title become blanks.
+func (t Templates) render(id string, m Message) (title, body string, err error) {
+	texts, ok := t.byID[id]
+	if !ok {
+		return "", "", fmt.Errorf("there is no template %q", id)
+	}
+	data := map[string]any{"event": m.Event, "orgId": m.OrgID, "recipientId": m.RecipientID}
+	var out [2]strings.Builder
+	for i, part := range []*template.Template{texts.title, texts.body} {
+		if err := part.Execute(&out[i], data); err != nil {
+			return "", "", err
+		}
+	}
+	return strings.Join(strings.Fields(out[0].String()), " "), out[1].String(), nil
+}
