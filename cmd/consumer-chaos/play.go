@@ -19,7 +19,7 @@ import (
 const (
 	lookEvery   = 500 * time.Millisecond
 	sayEvery    = 15 * time.Second
-	stuckWithin = 2 * time.Minute // without any progress; what is missing then is lost
+	stuckWithin = 5 * time.Minute // without any progress; what is missing then is lost. Google's Pub/Sub pauses for a minute after kills
 )
 
 // play lets producers append while relays and consumers are killed, waits until all is over, and
