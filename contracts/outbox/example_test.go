@@ -177,3 +177,39 @@ func ExampleAppender_Prepare() {
 	fmt.Println(err)
 	// Output: <nil>
 }
+
+// Emit creates a domain event and its jobs with the business write. Tried again, it writes nothing.
+func ExampleEmit() {
+	client, _, end := embedded()
+	defer end()
+	assign := func(task, assignee string) error {
+		return client.RunTransaction(context.Background(), func(ctx context.Context, tx *firestore.Transaction) error {
+			emitted, err := outbox.Emit(ctx, client, tx, outbox.DomainEvent{
+				Type: "task.assigned", OrgID: "org-1", EntityType: "task", EntityID: task, Revision: "1",
+				Payload: map[string]any{"assignee": assignee},
+			},
+				outbox.Job{RecipientID: assignee, Channel: "in_app", TemplateID: "task_assigned"},
+				outbox.Job{RecipientID: assignee, Channel: "email", TemplateID: "task_assigned"},
+			)
+			if err != nil {
+				return err
+			}
+			for _, job := range emitted.Jobs {
+				fmt.Println(job.Key, job.Repeated)
+			}
+			if emitted.Repeated {
+				return nil
+			}
+			return tx.Set(client.Doc("tasks/"+task), map[string]any{"assignee": assignee})
+		})
+	}
+	fmt.Println(assign("task-1", "user-7"))
+	fmt.Println(assign("task-1", "user-7"))
+	// Output:
+	// notification_dispatch:org-1:task.assigned:task:task-1#1:user-7:in_app:task_assigned false
+	// notification_dispatch:org-1:task.assigned:task:task-1#1:user-7:email:task_assigned false
+	// <nil>
+	// notification_dispatch:org-1:task.assigned:task:task-1#1:user-7:in_app:task_assigned true
+	// notification_dispatch:org-1:task.assigned:task:task-1#1:user-7:email:task_assigned true
+	// <nil>
+}
