@@ -108,5 +108,6 @@ func TestALongOutageLeavesTheMemoryToOthers(t *testing.T) {
 	f.eventually("the target is out", func() bool { return f.breakerOpen(r, "FUNNEL") })
 	before := calls.Load()
 	f.eventually("it is probed again and again", func() bool { return calls.Load() >= before+20 })
-	f.eventually("few are in memory", func() bool { return r.outbox("wsOutbox").InMemory < 10 })
+	// A page holds whole instants, and more than one commit may share theirs.
+	f.eventually("few are in memory", func() bool { return r.outbox("wsOutbox").InMemory < len(records)/2 })
 }
