@@ -119,7 +119,7 @@ func partitionedOwner(t *testing.T, c *cloud) {
 	if n := len(held.passed()); n != 1 {
 		t.Errorf("the instance without a lease began %d deliveries", n-1)
 	}
-	if idle := taken.Since.Sub(cut.Updated); idle < term {
+	if idle := untaken(cut, taken); idle < term {
 		t.Errorf("the lease was taken %v after its last renewal, want its term of %v at least", idle, term)
 	}
 

@@ -94,6 +94,12 @@ func (f *fixture) spread(want map[string]int) leasetest.Leases {
 	return leases
 }
 
+// untaken is for how long at most a lease had not been renewed when it was taken. When that
+// was, the server tells cut to the millisecond.
+func untaken(before, taken leasetest.Lease) time.Duration {
+	return taken.Since.Add(time.Millisecond).Sub(before.Updated)
+}
+
 // flow is a steady stream of records into all outboxes.
 type flow struct {
 	f       *fixture
