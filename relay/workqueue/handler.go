@@ -3,6 +3,7 @@ package workqueue
 import (
 	"context"
 	"errors"
+	"time"
 
 	"cloud.google.com/go/firestore"
 )
@@ -32,7 +33,17 @@ type Outcome struct {
 	// Creates are other documents. One that is there already is left as it is: its ID
 	// follows from what it says, so that a second try adds nothing.
 	Creates []Create
+	// Within adds to the same commit what is neither, such as increments; nil: nothing more. It
+	// may be called several times.
+	Within func(batch *Batch)
+	// ClosedAt, unless zero, says that the handler closed the document itself, on the
+	// condition that the claim stood, at about that time of the server's: nothing is left to
+	// write.
+	ClosedAt time.Time
 }
+
+// Batch is a commit in the making: all of it is written, on its conditions, or nothing.
+type Batch = firestore.WriteBatch //nolint:staticcheck // one atomic commit without reads is what it is for
 
 // Create is a document to be created.
 type Create struct {

@@ -28,6 +28,11 @@ type settlement struct {
 // settle writes s, unless the claim is lost, and returns the document's state after
 // it. It tries until it knows what stands there, or ctx ends.
 func (c *Claim) settle(ctx context.Context, s settlement) (state, error) {
+	if at := s.outcome.ClosedAt; !at.IsZero() {
+		after := c.before
+		after.pending, after.processing, after.updated = false, false, at
+		return after, nil
+	}
 	delay := newDelay(c.queue.tuning)
 	for {
 		after, err := c.write(ctx, s)
@@ -80,6 +85,9 @@ func (c *Claim) write(ctx context.Context, s settlement) (state, error) {
 		if !snaps[i+1].Exists() {
 			batch.Create(other.Ref, other.Data)
 		}
+	}
+	if s.outcome.Within != nil {
+		s.outcome.Within(batch)
 	}
 	results, err := batch.Commit(ctx)
 	if err != nil {
