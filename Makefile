@@ -30,6 +30,8 @@ LETTERS ?= 100000
 BULK ?= 1000
 BACKLOG ?= 5000
 RECORDS ?= 20000
+KILLS ?= 20
+CROWD ?= 5000
 STEPS ?= 1000000
 SEEDS ?=
 SEED ?=
@@ -67,11 +69,11 @@ test-race: ## run the tests under the race detector; those in a browser, too, wh
 
 # The tests that take long: see deploy/local/thorough.
 # CI fails if one of them has no match here, and runs nowhere.
-SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|CannotStartIsTold|ServiceIsReproducible|ServiceOutOfItsImage|TwoBuildsHaveOneDigest|RunOfAFewFaults|ShowsAnOutage|TestBill|TargetThatFlaps|DeliveredOnce|IdleHour|WhatIsNeeded
+SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|CannotStartIsTold|ServiceIsReproducible|ServiceOutOfItsImage|TwoBuildsHaveOneDigest|RunOfAFewFaults|ShowsAnOutage|TestBill|TargetThatFlaps|DeliveredOnce|IdleHour|WhatIsNeeded|KilledOverAndOver|BesideMany
 
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long
-	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./dlq/console ./cmd/outbox-relay ./relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./cmd/relay-chaos ./deploy/cloudrun/image ./deploy/monitoring
+	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./dlq/console ./cmd/outbox-relay ./relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./cmd/relay-chaos ./deploy/cloudrun/image ./deploy/monitoring ./relay/workqueue/notifications
 
 .PHONY: test-console
 test-console: axe ## run the console's tests, with axe-core; needs Chromium and Node
@@ -105,6 +107,12 @@ delivered-once: ## deliver 20,000 records, of which none may go twice; CLOUD=emb
 	$(if $(filter google,$(CLOUD)),go run ./deploy/local/google/cmd/google-emulators --) \
 		env OUTBOX_RELAY_DELIVERED_ONCE=$(RECORDS) go test -count=1 -v -timeout 60m \
 		-run '^TestDeliveredOnceWhereNothingFails$(if $(filter google,$(CLOUD)),OnGoogle)$$' $(TEST_ARGS) ./relay
+
+.PHONY: siege
+siege: ## kill instances of the notification queue 20 times while events come, and one event beside 5,000 of another tenant; CLOUD=embedded|google
+	$(if $(filter google,$(CLOUD)),go run ./deploy/local/google/cmd/google-emulators --) \
+		env OUTBOX_RELAY_KILLS=$(KILLS) OUTBOX_RELAY_CROWD=$(CROWD) go test -count=1 -v -timeout 60m \
+		-run '^Test$(if $(filter google,$(CLOUD)),Google)(KilledOverAndOver|OneEventBesideMany)$$' $(TEST_ARGS) ./relay/workqueue/notifications
 
 .PHONY: simulate
 simulate: ## simulate a million steps of relays over a Firestore and targets that misbehave; STEPS=, SEEDS= for so many seeds, SEED= for one alone, with its story

@@ -62,6 +62,20 @@ func DeliveredOnce(t testing.TB, n int) int {
 	return number(t, "OUTBOX_RELAY_DELIVERED_ONCE", "records", n)
 }
 
+// Kills is how often a test kills an instance: 5 times, or what OUTBOX_RELAY_KILLS says,
+// as make siege does.
+func Kills(t testing.TB) int {
+	t.Helper()
+	return number(t, "OUTBOX_RELAY_KILLS", "kills", 5)
+}
+
+// Crowd is how many events of one tenant another's one comes beside: 500, or what
+// OUTBOX_RELAY_CROWD says, as make siege does.
+func Crowd(t testing.TB) int {
+	t.Helper()
+	return number(t, "OUTBOX_RELAY_CROWD", "events", 500)
+}
+
 // number is what a variable says, or usual.
 func number(t testing.TB, variable, of string, usual int) int {
 	t.Helper()

@@ -131,45 +131,72 @@ func testHundredEventsAndAKill(t *testing.T, f *fixture) {
 
 // hundredEvents has the instances that run dispatch events, and returns those at their end.
 func (f *fixture) hundredEvents() (events []map[string]any) {
-	t := f.t
-	t.Helper()
+	f.t.Helper()
 	const tenants, each = 5, 20
-	want := make([]map[string][]string, tenants)
 	var of []Tenant
 	for i := range tenants {
-		want[i] = map[string][]string{}
 		of = append(of, f.tenant(fmt.Sprint(i), twoAdmins...))
 	}
 	refs := make([]*firestore.DocumentRef, tenants*each)
 	atOnce(len(refs), func(i int) { refs[i] = f.event(of[i%tenants]) })
-	for i, ref := range refs {
+	for _, ref := range refs {
 		f.awaitStatus(ref, StatusEmitted)
+	}
+	f.rangForBoth(refs)
+	var ages []time.Duration
+	for _, ref := range refs {
+		events = append(events, f.fields(relative(ref)))
+		ages = append(ages, f.toTheBell(ref))
+	}
+	f.t.Log(quantiles(ages))
+	return events
+}
+
+// rangForBoth checks that each event is in the bells of both admins of its tenant, once, and
+// in the tenant's figures.
+func (f *fixture) rangForBoth(refs []*firestore.DocumentRef) {
+	f.t.Helper()
+	want := map[Tenant]map[string][]string{}
+	for _, ref := range refs {
+		tenant, err := tenantIn(relative(ref))
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if want[tenant] == nil {
+			want[tenant] = map[string][]string{}
+		}
 		for _, user := range []string{"ana", "bo"} {
-			want[i%tenants][user] = append(want[i%tenants][user], ref.ID)
+			want[tenant][user] = append(want[tenant][user], ref.ID)
 		}
 	}
-	var ages []time.Duration
-	for i, tenant := range of {
-		for _, ids := range want[i] {
+	for tenant, bells := range want {
+		for _, ids := range bells {
 			slices.Sort(ids)
 		}
-		if diff := cmp.Diff(want[i], f.bells(tenant)); diff != "" {
-			t.Errorf("bells of %s (-want +got):\n%s", tenant, diff)
+		if diff := cmp.Diff(bells, f.bells(tenant)); diff != "" {
+			f.t.Errorf("bells of %s (-want +got):\n%s", tenant, diff)
 		}
-		got := f.stats(tenant)
+		got, each := f.stats(tenant), int64(len(bells["ana"]))
 		if diff := cmp.Diff(Stats{Begin: got.Begin, ProcessedEvents: each, NotificationsWritten: 2 * each}, got); diff != "" {
-			t.Errorf("figures of %s (-want +got):\n%s", tenant, diff)
+			f.t.Errorf("figures of %s (-want +got):\n%s", tenant, diff)
 		}
 	}
-	for i, ref := range refs {
-		event := f.fields(relative(ref))
-		bell := f.fields(of[i%tenants].Path() + "/users/ana/notifications/" + ref.ID)
-		ages = append(ages, bell["createdAt"].(time.Time).Sub(event["createdAt"].(time.Time)))
-		events = append(events, event)
+}
+
+// toTheBell is how long an event took to ana's bell, by the server's clock.
+func (f *fixture) toTheBell(ref *firestore.DocumentRef) time.Duration {
+	f.t.Helper()
+	tenant, err := tenantIn(relative(ref))
+	if err != nil {
+		f.t.Fatal(err)
 	}
+	event, bell := f.fields(relative(ref)), f.fields(tenant.Path()+"/users/ana/notifications/"+ref.ID)
+	return bell["createdAt"].(time.Time).Sub(event["createdAt"].(time.Time))
+}
+
+func quantiles(ages []time.Duration) string {
 	slices.Sort(ages)
-	t.Logf("to the bell: p50 %v, p99 %v", ages[len(ages)/2], ages[len(ages)*99/100])
-	return events
+	return fmt.Sprintf("to the bell: p50 %v, p99 %v", ages[len(ages)/2], ages[len(ages)*99/100])
 }
 
 // failing fails commits that write notifications.

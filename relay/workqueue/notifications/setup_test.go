@@ -103,6 +103,7 @@ type calls struct {
 	fail  int64 // the number of the call that fails; 0: none
 	after bool  // it is applied first
 	dead  bool  // and so is every later one: the process is gone
+	gone  atomic.Bool
 }
 
 // errKilled is retried by nobody.
@@ -130,7 +131,9 @@ func (c *calls) options() []grpc.DialOption {
 	}
 }
 
-func (c *calls) strikes(n int64) bool { return c.fail > 0 && (n == c.fail || c.dead && n > c.fail) }
+func (c *calls) strikes(n int64) bool {
+	return c.gone.Load() || c.fail > 0 && (n == c.fail || c.dead && n > c.fail)
+}
 
 // claim takes the event whatever its lease says, as if that had run out.
 func (f *fixture) claim(h *Handler, ref *firestore.DocumentRef) attempt {
