@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -63,6 +64,25 @@ func (r *running) settled(n int) {
 	r.f.eventually("records are delivered and settled", func() bool {
 		return r.delivered() >= n && r.inMemory() == 0
 	})
+}
+
+// listens has the relay deliver records of wsOutbox's lanes one by one until it reads no
+// page for them, and returns how many: what each stream tells first is completed by pages,
+// and on a busy machine pages may bring the first records while it opens.
+func (r *running) listens() (n int) {
+	r.f.t.Helper()
+	r.alive()
+	pages := func() float64 { return r.metric("relay_pages_total", "outbox", "wsOutbox") }
+	for read := true; read; {
+		before := pages()
+		for _, eventType := range []string{"TaskCompleted", "AuditEvent"} {
+			n++
+			r.f.append(r.f.series("wsOutbox", eventType, fmt.Sprint("first-", n), 1, 1), 1)
+		}
+		r.settled(n)
+		read = pages() > before
+	}
+	return n
 }
 
 // delivered counts the records that the relay delivered.
