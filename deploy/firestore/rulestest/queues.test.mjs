@@ -21,6 +21,7 @@ const everybody = [
   { name: 'an administrator of the organization', uid: 'olga', token: { roles: ['admin'], orgId: 'org-1' } },
   { name: 'an administrator of another organization', uid: 'otto', token: { roles: ['admin'], orgId: 'org-2' } },
   { name: 'one whose role is another', uid: 'vera', token: { roles: ['viewer', 'administrator'], orgId: 'org-1' } },
+  { name: 'one whose roles are a map', uid: 'max', token: { roles: { admin: true } } },
   { name: 'one whose roles are no list', uid: 'tom', token: { roles: 'admin', role: 'admin', admin: true } },
 ];
 const people = [
