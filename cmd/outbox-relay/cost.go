@@ -28,6 +28,12 @@ type costCmd struct {
 	DLQ     cost.Share `name:"dlq" default:"0.001%" placeholder:"SHARE" help:"Share of records that become dead letters."`
 	Backlog cost.Share `default:"0%" placeholder:"SHARE" help:"Share of records that are read out of a backlog, which costs less."`
 
+	Jobs          float64 `default:"0" placeholder:"N" help:"Jobs a second, of the work queue jobs; 0: it is not served."`
+	JobsOfEvent   float64 `default:"1" placeholder:"N" help:"Jobs of one domain event."`
+	JobChannel    string  `enum:"in_app,email,pubsub" default:"in_app" help:"Channel of the jobs: in_app, email or pubsub."`
+	Notifications float64 `default:"0" placeholder:"N" help:"Events a second, of the work queue notifications; 0: it is not served."`
+	Recipients    float64 `default:"2" placeholder:"N" help:"People that an event of notifications is for."`
+
 	Subscriptions float64    `default:"1" placeholder:"N" help:"Subscriptions of each topic."`
 	Instances     int        `default:"0" placeholder:"N" help:"Instances of the relay; 0: as many as are needed, two at least."`
 	CPU           float64    `name:"cpu" default:"1" placeholder:"N" help:"Processors of an instance."`
@@ -53,7 +59,7 @@ type costSchedule struct {
 
 // Help is the long text of cost --help.
 func (c *costCmd) Help() string {
-	return `For a rate of records: the operations that Firestore bills, storage, Pub/Sub volume, instances and logs of a month and what they cost; the shards that each outbox needs under Firestore's published limits; instances and their memory. It asks nobody: the prices are a list with a date.
+	return `For a rate of records: the operations that Firestore bills, storage, Pub/Sub volume, instances and logs of a month and what they cost; the shards that each outbox needs under Firestore's published limits; instances and their memory. With --jobs and --notifications also what the work queues cost, whose instances these are. It asks nobody: the prices are a list with a date.
 
 Each quantity says whether it was measured, is published by Google or is assumed; docs/SIZING.md has the formulas and the sources.`
 }
@@ -105,6 +111,7 @@ func (c *costCmd) workload() (*cost.Workload, error) {
 	w := &cost.Workload{
 		Catalog: catalog, Rate: c.Rate, Payload: float64(c.Size), Split: c.Split, FanOut: cost.OfCatalog, Claims: cost.OfCatalog,
 		Failing: float64(c.Failing), Dead: float64(c.DLQ), Backlog: float64(c.Backlog),
+		Queues:        cost.Queues{Jobs: c.Jobs, JobsOfEvent: c.JobsOfEvent, Channel: c.JobChannel, Notifications: c.Notifications, Recipients: c.Recipients},
 		Subscriptions: c.Subscriptions, Instances: c.Instances, CPU: c.CPU, Memory: float64(c.Memory) / (1 << 30),
 		Schedule: cost.NewSchedule(relay.Tuning{CanaryInterval: c.CanaryInterval, SweepInterval: c.SweepInterval}, c.LeaseTerm),
 		Prices:   prices, Region: c.Region, Free: c.FreeTier,

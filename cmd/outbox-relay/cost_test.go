@@ -27,6 +27,22 @@ func TestCostPrintsATable(t *testing.T) {
 	}
 }
 
+func TestCostOfWorkQueues(t *testing.T) {
+	got := runProgram(t, nil, "", "cost", "--rate", "1", "--instances", "1", "--jobs", "10", "--jobs-of-event", "3", "--job-channel", "email",
+		"--notifications", "5", "--recipients", "20")
+	if got.code != shell.ExitOK {
+		t.Fatalf("cost: %+v", got)
+	}
+	for _, want := range []string{
+		"jobs: found, sent and closed", "notifications: found and dispatched", "idle: rounds and listeners of work queues",
+		"jobs over email, 3 of each domain event", "notifications, of events for 20 people each",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is not in the output:\n%s", want, got.stdout)
+		}
+	}
+}
+
 func TestCostAsJSON(t *testing.T) {
 	catalog := filepath.Join(t.TempDir(), "catalog.yaml")
 	if err := os.WriteFile(catalog, []byte(`targets:
@@ -75,6 +91,7 @@ func TestCostRefusesWhatItCannotCount(t *testing.T) {
 		`"nowhere", which is no outbox`:      {"--split", "nowhere=1"},
 		"instances are -2":                   {"--instances=-2"},
 		"must be one of":                     {"--on-delivered", "burn"},
+		"recipients are 0":                   {"--notifications", "1", "--recipients", "0"},
 		"open prices":                        {"--prices", "/does/not/exist"},
 		"--lease-term is 1ms":                {"--lease-term", "1ms"},
 		"--canary-interval is 0s, want more": {"--canary-interval", "0s"},

@@ -4,13 +4,22 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/deploy/local/firestore/firestoretest"
 	"outboxrelay/deploy/monitoring"
 	"outboxrelay/deploy/monitoring/promql"
+	"outboxrelay/relay/workqueue"
+	"outboxrelay/relay/workqueue/jobs"
+	"outboxrelay/relay/workqueue/notifications"
 )
 
 // scraped is what a service's /metrics told: values by series.
@@ -129,6 +138,34 @@ func fenced(page, kind string) (lines []string) {
 	return lines
 }
 
+// queuesTell adds what the work queues tell, which a service has that serves them: all of it
+// is there as soon as a queue is made.
+func (e exported) queuesTell(t *testing.T, at string) {
+	t.Helper()
+	db := firestoretest.Client(t, at).Client
+	reg := prometheus.NewRegistry()
+	metrics := workqueue.NewMetrics(reg)
+	handler, err := notifications.New(db, notifications.Default(), notifications.NewMetrics(reg), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofEvents := handler.Config()
+	ofEvents.Metrics = metrics
+	ofJobs := workqueue.Config{Client: db, Vocabulary: jobs.Vocabulary(), Handler: jobs.NewHandler(db, jobs.Templates{}, nil), Metrics: metrics}
+	for _, cfg := range []workqueue.Config{ofEvents, ofJobs} {
+		if _, err := workqueue.New(cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := httptest.NewServer(promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	defer server.Close()
+	for metric, labels := range scrape(t, strings.TrimPrefix(server.URL, "http://")).exported(t) {
+		if _, there := e[metric]; !there {
+			e[metric] = labels
+		}
+	}
+}
+
 // TestWatchedMetricsAreExported: every metric that rules, policies, dashboards and
 // playbooks name is told by a service as soon as it runs, with the labels and the
 // values that they ask for.
@@ -136,6 +173,7 @@ func TestWatchedMetricsAreExported(t *testing.T) {
 	c := openConsulate(t)
 	c.serve()
 	all := scrape(t, strings.TrimPrefix(c.url, "http://")).exported(t)
+	all.queuesTell(t, c.env[gcp.EnvFirestore])
 
 	for _, expr := range monitoring.Define(c.catalog).Expressions() {
 		for _, missing := range all.lacks(t, expr) {

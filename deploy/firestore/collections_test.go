@@ -15,16 +15,24 @@ import (
 	"go.uber.org/goleak"
 
 	"outboxrelay/contracts"
+	"outboxrelay/contracts/outbox"
+	"outboxrelay/relay/workqueue/jobs"
+	"outboxrelay/relay/workqueue/notifications"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/collections.json")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
+}
 
 // collections is what testdata/collections.json holds.
 type collections struct {
 	Outboxes []string `json:"outboxes"` // of the built-in catalog
 	Own      []string `json:"own"`      // of the service
+	// Of the work queues: beneath the database, and beneath a condominium.
+	Queues  []string `json:"queues"`
+	Tenants []string `json:"tenants"`
 }
 
 func inCode(t *testing.T) collections {
@@ -33,7 +41,14 @@ func inCode(t *testing.T) collections {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := collections{Own: contracts.Collections()}
+	out := collections{
+		Own:    contracts.Collections(),
+		Queues: []string{outbox.DomainEvents, outbox.Jobs, jobs.InAppMessages},
+		Tenants: []string{
+			notifications.CollectionEvents, notifications.CollectionQueue, notifications.CollectionDeadLetters, notifications.CollectionDedupe,
+			notifications.CollectionStats, notifications.CollectionUsers,
+		},
+	}
 	for _, o := range catalog.Outboxes {
 		out.Outboxes = append(out.Outboxes, o.Name)
 	}
@@ -62,24 +77,51 @@ func TestTheMatrixCoversEveryCollection(t *testing.T) {
 	}
 }
 
-// The list is what keeps a project's own wildcard rule away from the relay's data.
+// The lists are what keeps a project's own wildcard rules away from the relay's data.
 func TestTheRulesNameEveryCollection(t *testing.T) {
 	rules, err := os.ReadFile("firestore.rules")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := regexp.MustCompile(`(?s)function ofTheRelay\(collection\) \{\s*return collection in \[(.*?)\]`).FindSubmatch(rules)
-	if list == nil {
-		t.Fatal("firestore.rules holds no list in a function ofTheRelay")
-	}
-	var got []string
-	for _, m := range regexp.MustCompile(`'([^']*)'`).FindAllSubmatch(list[1], -1) {
-		got = append(got, string(m[1]))
-	}
 	code := inCode(t)
-	for _, name := range slices.Concat(code.Outboxes, code.Own) {
-		if !slices.Contains(got, name) {
-			t.Errorf("ofTheRelay in firestore.rules lacks %s", name)
+	for function, want := range map[string][]string{
+		"ofTheRelay": slices.Concat(code.Outboxes, code.Own, code.Queues, []string{"clients"}), "ofTheNotifications": code.Tenants,
+	} {
+		list := regexp.MustCompile(`(?s)function ` + function + `\(collection\) \{\s*return collection in \[(.*?)\]`).FindSubmatch(rules)
+		if list == nil {
+			t.Fatalf("firestore.rules holds no list in a function %s", function)
+		}
+		var got []string
+		for _, m := range regexp.MustCompile(`'([^']*)'`).FindAllSubmatch(list[1], -1) {
+			got = append(got, string(m[1]))
+		}
+		for _, name := range want {
+			if !slices.Contains(got, name) {
+				t.Errorf("%s in firestore.rules lacks %s", function, name)
+			}
+		}
+	}
+}
+
+// What a client may say of an event is what the contract has, and nothing of the relay's.
+func TestTheRulesKnowTheEventsFields(t *testing.T) {
+	rules, err := os.ReadFile("firestore.rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?s)function isEvent\(e\) \{.*?hasOnly\(\[(.*?)\]`).FindSubmatch(rules)
+	if list == nil {
+		t.Fatal("firestore.rules holds no list in a function isEvent")
+	}
+	v := (&notifications.Handler{}).Vocabulary()
+	for _, field := range []string{v.Fields.Attempts, v.Fields.Due, v.Fields.LockUntil, v.Fields.Owner, v.Fields.LastError, v.Fields.LastErrorCode} {
+		if field == "" || bytes.Contains(list[1], []byte("'"+field+"'")) {
+			t.Errorf("a client may write %q, which is the relay's", field)
+		}
+	}
+	for _, field := range []string{v.Fields.Status, v.Fields.CreatedAt} {
+		if !bytes.Contains(list[1], []byte("'"+field+"'")) {
+			t.Errorf("a client may not write %q", field)
 		}
 	}
 }

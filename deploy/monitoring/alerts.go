@@ -13,6 +13,7 @@ func alerts(objectives []Objective) []Alert {
 	all = append(all, ownershipAlerts()...)
 	all = append(all, deliveryAlerts()...)
 	all = append(all, deadLetterAlerts()...)
+	all = append(all, queueAlerts()...)
 	return append(all, processAlerts()...)
 }
 

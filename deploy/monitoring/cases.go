@@ -7,7 +7,7 @@ import "slices"
 // not there do to it.
 func cases() []Case {
 	return slices.Concat(
-		[]Case{nothingWrong(), nothingThere()}, laneCases(), ownershipCases(), deliveryCases(), deadLetterCases(), processCases(),
+		[]Case{nothingWrong(), nothingThere()}, laneCases(), ownershipCases(), deliveryCases(), deadLetterCases(), queueCases(), processCases(),
 	)
 }
 
@@ -17,6 +17,7 @@ var everyAlert = []string{
 	"RelayAbsent", "RelayShareUnowned", "RelayLeaseFlapping", "RelayListenerNotProven", "RelaySweepFoundMissed", "RelayRecordsMisplaced",
 	"RelayBreakerOpen", "RelayMarksFailing",
 	"RelaySecurityBlock", "RelayAggregateFrozen", "RelayReviewQueueOld", "RelayDeadLetterRate", "RelayBulkReplayStopped",
+	"RelayQueueNotWatched", "RelayQueueStuck", "RelayQueueLocksStale", "RelayQueueDeadLetters",
 	"RelayAdminErrors", "RelayMemoryHigh", "RelayReadsDrift",
 }
 
@@ -68,6 +69,12 @@ func nothingWrong() Case {
 			`relay_dlq_bulk_ends_total{state="stopped",instance="a"}`:                                               "2x60 0x120",
 			`relay_admin_requests_total{route="/dlq",method="GET",class="2xx",instance="a"}`:                        "0+10x60 0+10x120",
 			`relay_admin_requests_total{route="/dlq",method="GET",class="5xx",instance="a"}`:                        "3x60 0x120",
+			`workqueue_last_round_timestamp_seconds{queue="jobs",job="relay",instance="a"}`:                         "0+60x180",
+			`workqueue_overdue_seconds{queue="jobs",job="relay",instance="a"}`:                                      "0x30 60 0x149",
+			`workqueue_stale_documents{queue="jobs",job="relay",instance="a"}`:                                      "0x30 1 0x149",
+			`workqueue_claims_total{queue="jobs",result="reclaimed",instance="a"}`:                                  "2x60 0x120",
+			`workqueue_outcomes_total{queue="jobs",outcome="sent",instance="a"}`:                                    "0+20x60 0+20x120",
+			`workqueue_outcomes_total{queue="jobs",outcome="failed",instance="a"}`:                                  "3x60 0x120",
 			`process_resident_memory_bytes{job="relay",instance="a"}`:                                               "2e8x180",
 			`go_gc_gomemlimit_bytes{job="relay",instance="a"}`:                                                      "4.8e8x180",
 		},

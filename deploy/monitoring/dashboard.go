@@ -56,6 +56,7 @@ func dashboard(objectives []Objective) Dashboard {
 			{"Outboxes", outboxPanels()},
 			{"Targets", targetPanels()},
 			{"Dead letters", deadLetterPanels()},
+			{"Work queues", queuePanels()},
 			{"Ownership and Firestore", ownershipPanels()},
 			{"Claims", claimsPanels()},
 			{"Admin API and process", processPanels()},
@@ -82,6 +83,8 @@ func hurtPanels(objectives []Objective) []Panel {
 			`sum(max by (state) (relay_dlq_items{tier="SECURITY_BLOCK"}))`),
 		number("Oldest review", "Age of the oldest dead letter that waits for a person.", Seconds, (4*time.Hour).Seconds(),
 			`max(relay_dlq_oldest_seconds{tier="REVIEW_REQUIRED"})`),
+		number("Oldest due in a work queue", "How long a job or a notification has been due that nobody has acted on.", Seconds, (5*time.Minute).Seconds(),
+			"max(workqueue_overdue_seconds)"),
 		number("Shares without an owner", "Outboxes, or shards of one, that no instance relays.", Count, 0,
 			"count(sum by (share) (relay_lease_held) == 0) or vector(0)"),
 		number("Listeners not proven alive", "Listeners whose canary is more than a minute overdue.", Count, 0,
@@ -165,6 +168,31 @@ func deadLetterPanels() []Panel {
 		chart("Frozen aggregates", "Whose later records are held, or not let go on yet.", Count, Query{"max(relay_frozen_aggregates)", "frozen"}),
 		chart("Bulk replays", "At work, and items they are through with.", Count,
 			Query{"sum(relay_dlq_bulk_running)", "at work"}, Query{"sum by (outcome) (increase(relay_dlq_bulk_items_total[5m]))", "{{outcome}} in 5 min"}),
+	}
+}
+
+func queuePanels() []Panel {
+	return []Panel{
+		chart("Closed", "Claims that ended, by what became of the document. Retry, returned and lost are no ends of it.", PerSecond,
+			Query{"sum by (queue, outcome) (rate(workqueue_outcomes_total[5m]))", "{{queue}} {{outcome}}"}),
+		chart("Due and not claimed", "For how long, of the document that waits the longest, as the last round found it.", Seconds,
+			Query{"max by (queue) (workqueue_overdue_seconds)", "{{queue}}"}),
+		chart("Failed and dead", "Documents that came to a bad end in 5 minutes: a person has to look.", Count,
+			Query{`sum by (queue, outcome) (increase(workqueue_outcomes_total{outcome=~"failed|dead"}[5m]))`, "{{queue}} {{outcome}}"}),
+		chart("Leases that ran out", "Documents that the last round found, and that were claimed again in 5 minutes.", Count,
+			Query{"max by (queue) (workqueue_stale_documents)", "{{queue}} found"},
+			Query{`sum by (queue) (increase(workqueue_claims_total{result="reclaimed"}[5m]))`, "{{queue}} claimed again"}),
+		chart("From creation to its end, p50 and p99", "By the server's clock, waits between attempts included.", Seconds,
+			Query{quantile(.5, "queue", "workqueue_latency_seconds_bucket"), "{{queue}} p50"},
+			Query{quantile(.99, "queue", "workqueue_latency_seconds_bucket"), "{{queue}} p99"}),
+		chart("Handling, p99", "Of one attempt. A lease holds for a minute.", Seconds,
+			Query{quantile(.99, "queue", "workqueue_handle_seconds_bucket"), "{{queue}}"}),
+		chart("Notifications written", "Into the bells of people.", PerSecond, Query{"sum(rate(notifications_written_total[5m]))", "written"}),
+		chart("Documents read to find work", "About as Firestore bills them.", PerSecond,
+			Query{"sum by (queue, by) (rate(workqueue_reads_total[5m]))", "{{queue}} {{by}}"}),
+		chart("Errors of work queues", "Calls to Firestore that are tried again, and faults that were contained.", PerSecond,
+			Query{"sum by (queue, part) (rate(workqueue_errors_total[5m]))", "{{queue}} {{part}}"},
+			Query{"sum by (queue, part) (rate(workqueue_panics_total[5m]))", "{{queue}} {{part}} panic"}),
 	}
 }
 

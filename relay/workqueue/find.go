@@ -133,7 +133,7 @@ func (q *Queue) round(ctx context.Context) (fresh int, err error) {
 			}
 		}
 		if !full && len(docs) < size {
-			q.metrics.oldest.Set(look.oldest.Seconds())
+			q.metrics.looked(&look)
 			return look.fresh, nil
 		}
 	}
@@ -141,11 +141,13 @@ func (q *Queue) round(ctx context.Context) (fresh int, err error) {
 
 // roundLook is how far a round has come.
 type roundLook struct {
-	q      *Queue
-	tenant string
-	taken  int // of the tenant
-	fresh  int // of all
-	oldest time.Duration
+	q       *Queue
+	tenant  string
+	taken   int // of the tenant
+	fresh   int // of all
+	stale   int // processing, and their lease has run out
+	oldest  time.Duration
+	overdue time.Duration
 }
 
 // at takes the next document. Where its tenant has had its batch, it returns the last
@@ -169,6 +171,10 @@ func (r *roundLook) at(doc *firestore.DocumentSnapshot) (last string) {
 		r.taken++
 		if s.pending && !s.created.IsZero() {
 			r.oldest = max(r.oldest, s.read.Sub(s.created))
+		}
+		r.overdue = max(r.overdue, s.overdue())
+		if s.processing {
+			r.stale++
 		}
 	}
 	r.q.watch.prove(&s)

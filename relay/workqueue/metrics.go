@@ -16,6 +16,9 @@ type Metrics struct {
 	panics   *prometheus.CounterVec   // queue, part
 	waiting  *prometheus.GaugeVec     // queue
 	oldest   *prometheus.GaugeVec     // queue
+	overdue  *prometheus.GaugeVec     // queue
+	stale    *prometheus.GaugeVec     // queue
+	rounds   *prometheus.GaugeVec     // queue
 }
 
 // Ways of finding, as metric labels.
@@ -72,6 +75,9 @@ func newMetrics(reg prometheus.Registerer) *Metrics {
 		panics:   counter("workqueue_panics_total", "Faults of the program that were contained.", "queue", "part"),
 		waiting:  gauge("workqueue_waiting", "Documents that this instance knows of and that wait for a worker."),
 		oldest:   gauge("workqueue_oldest_pending_seconds", "Age of the oldest document that was due when the last round found it; 0 without one."),
+		overdue:  gauge("workqueue_overdue_seconds", "How long the pending document has been due that has been the longest, when the last round found it; 0 without one."),
+		stale:    gauge("workqueue_stale_documents", "Documents that were processing though their lease had run out when the last round found them, a batch of each tenant at most."),
+		rounds:   gauge("workqueue_last_round_timestamp_seconds", "When the last round through all open documents ended; before the first, when the queue began."),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "workqueue_handle_seconds", Help: "Duration of handling.", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"queue"}),
@@ -81,15 +87,23 @@ func newMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"queue"}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.claims, m.outcomes, m.found, m.reads, m.rebuilds, m.errors, m.panics, m.waiting, m.oldest, m.seconds, m.latency)
+		reg.MustRegister(m.claims, m.outcomes, m.found, m.reads, m.rebuilds, m.errors, m.panics, m.waiting, m.oldest, m.overdue, m.stale, m.rounds, m.seconds, m.latency)
 	}
 	return m
+}
+
+// looked sets what a whole round has found.
+func (m *queueMetrics) looked(r *roundLook) {
+	m.oldest.Set(r.oldest.Seconds())
+	m.overdue.Set(r.overdue.Seconds())
+	m.stale.Set(float64(r.stale))
+	m.rounds.SetToCurrentTime()
 }
 
 // queueMetrics are those of one queue.
 type queueMetrics struct {
 	claims, outcomes, found, reads, rebuilds, errors, panics *prometheus.CounterVec // by the label beside the queue
-	waiting, oldest                                          prometheus.Gauge
+	waiting, oldest, overdue, stale, rounds                  prometheus.Gauge
 	seconds, latency                                         prometheus.Observer
 }
 
@@ -103,6 +117,8 @@ func (m *Metrics) queue(v *Vocabulary) *queueMetrics {
 		}
 		return c
 	}
+	began := m.rounds.With(of)
+	began.SetToCurrentTime()
 	return &queueMetrics{
 		claims:   zeroed(m.claims, claimWon, claimReclaimed, claimRefused, claimFailed),
 		outcomes: zeroed(m.outcomes, append([]string{outcomeRetry, outcomeReturned, outcomeLost}, v.Outcomes...)...),
@@ -111,7 +127,7 @@ func (m *Metrics) queue(v *Vocabulary) *queueMetrics {
 		rebuilds: zeroed(m.rebuilds, rebuiltSilent, rebuiltRecycled, rebuiltEnded),
 		errors:   zeroed(m.errors, partListener, partRound, partClaim, partSettle),
 		panics:   zeroed(m.panics, partListener, partRound, partHandler),
-		waiting:  m.waiting.With(of), oldest: m.oldest.With(of),
+		waiting:  m.waiting.With(of), oldest: m.oldest.With(of), overdue: m.overdue.With(of), stale: m.stale.With(of), rounds: began,
 		seconds: m.seconds.With(of), latency: m.latency.With(of),
 	}
 }

@@ -74,6 +74,21 @@ func (s *state) wait() time.Duration {
 	return max(0, at.Sub(s.read))
 }
 
+// overdue is for how long the pending document might have been claimed when it was read.
+func (s *state) overdue() time.Duration {
+	since := s.due
+	if since.Before(s.created) {
+		since = s.created
+	}
+	if since.IsZero() {
+		since = s.updated
+	}
+	if !s.pending {
+		return 0
+	}
+	return max(0, s.read.Sub(since))
+}
+
 // relative is a document's path below the database.
 func relative(ref *firestore.DocumentRef) string {
 	_, path, _ := strings.Cut(ref.Path, "/documents/")

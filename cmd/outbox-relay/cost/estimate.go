@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/requirements"
 )
 
@@ -26,31 +27,33 @@ type Line struct {
 	Quantity float64 `json:"quantityPerMonth"` // in Unit
 	Unit     string  `json:"unit"`
 	Cost     float64 `json:"costPerMonth"`
-	Million  float64 `json:"costPerMillionRecords"`
+	Million  float64 `json:"costPerMillionRecords"` // 0 for what is a work queue's
 	Basis    Basis   `json:"basis"`
+	Queue    bool    `json:"workQueues,omitempty"` // it is for the work queues
 }
 
 // Estimate is what a workload costs in a month, and what it needs.
 type Estimate struct {
-	Rate       float64  `json:"recordsPerSecond"`
-	Payload    float64  `json:"payloadBytes"`
-	FanOut     float64  `json:"targetsPerRecord"`
-	Claims     float64  `json:"roleChangesShare"`
-	Message    float64  `json:"messageBytes"`
-	Document   float64  `json:"documentBytes"` // with its index entries
-	Traffic    Traffic  `json:"trafficBytesPerRecord"`
-	Region     string   `json:"region"`
-	Prices     *Prices  `json:"prices"`
-	Lines      []Line   `json:"lines"`
-	Total      float64  `json:"costPerMonth"`
-	PerMillion float64  `json:"costPerMillionRecords"`
-	Idle       float64  `json:"costOfIdlePerMonth"` // of that: Firestore without any record, and instances
-	Compute    Compute  `json:"compute"`
-	Shards     []Shards `json:"shards"`
-	Lanes      []Lane   `json:"lanes"`
-	Listeners  int      `json:"listeners"` // of all instances together
-	Flows      []Flow   `json:"flows"`
-	Warnings   []string `json:"warnings"`
+	Rate       float64     `json:"recordsPerSecond"`
+	Payload    float64     `json:"payloadBytes"`
+	FanOut     float64     `json:"targetsPerRecord"`
+	Claims     float64     `json:"roleChangesShare"`
+	Message    float64     `json:"messageBytes"`
+	Document   float64     `json:"documentBytes"` // with its index entries
+	Traffic    Traffic     `json:"trafficBytesPerRecord"`
+	Region     string      `json:"region"`
+	Prices     *Prices     `json:"prices"`
+	Lines      []Line      `json:"lines"`
+	Total      float64     `json:"costPerMonth"`
+	PerMillion float64     `json:"costPerMillionRecords"` // the work queues apart
+	Idle       float64     `json:"costOfIdlePerMonth"`    // of that: Firestore without any record, and instances
+	Compute    Compute     `json:"compute"`
+	Shards     []Shards    `json:"shards"`
+	Lanes      []Lane      `json:"lanes"`
+	Listeners  int         `json:"listeners"` // of all instances together
+	Flows      []Flow      `json:"flows"`
+	Queues     []QueueCost `json:"queues"` // work queues that are served
+	Warnings   []string    `json:"warnings"`
 }
 
 // part is what one cause costs on Firestore in a second.
@@ -129,6 +132,7 @@ func New(w *Workload) (*Estimate, error) {
 	b.add(PubSubThroughput, "messages published", volume.Published*secondsOfMonth, Published, false)
 	b.add(PubSubThroughput, "messages delivered to subscriptions", volume.Delivered*secondsOfMonth, Assumed, false)
 	b.add(PubSubThroughput, "lag samples on domain-metrics", volume.Samples*secondsOfMonth, Measured, false)
+	b.queues(w, fleet, file)
 	instances := float64(e.Compute.Instances) * secondsOfMonth
 	b.add(RunCPU, "instances, CPU always allocated", instances*e.Compute.CPU, Published, true)
 	b.add(RunMemory, "memory of instances", instances*e.Compute.Memory, Published, true)
@@ -137,7 +141,7 @@ func New(w *Workload) (*Estimate, error) {
 		b.free(w.Prices)
 	}
 	b.finish(w.Rate * secondsOfMonth / 1e6)
-	e.warn(catalog, m)
+	e.warn(w, catalog, m)
 	return e, nil
 }
 
@@ -191,6 +195,25 @@ type billing struct {
 	prices   map[Article]Price
 }
 
+// queues adds what the work queues cost.
+func (b *billing) queues(w *Workload, f Fleet, file indexes.File) {
+	q := w.Queues
+	from := len(b.estimate.Lines)
+	for _, p := range q.parts(f) {
+		b.operations(p)
+	}
+	b.add(FirestoreStorage, "jobs: what a month leaves behind, and each month as much more", q.Jobs*secondsOfMonth*q.storedOfJob(file), Assumed, false)
+	b.add(FirestoreStorage, "notifications: what a month leaves behind, and each month as much more", q.Notifications*secondsOfMonth*q.storedOfEvent(file), Assumed, false)
+	if q.Channel == ChannelPubSub {
+		volume := pubSubOf(q.Jobs, leastOfRequest, 0, 0, 0, w.Subscriptions)
+		b.add(PubSubThroughput, "jobs: messages published and delivered", (volume.Published+volume.Delivered)*secondsOfMonth, Assumed, false)
+	}
+	for n := range b.estimate.Lines[from:] {
+		b.estimate.Lines[from+n].Queue = true
+	}
+	b.estimate.Queues = q.costs(f.Instances, b.prices)
+}
+
 func (b *billing) operations(p part) {
 	month := p.ops.Times(secondsOfMonth)
 	b.add(FirestoreReads, p.what, month.Reads, p.basis, p.idle)
@@ -228,20 +251,24 @@ func (b *billing) free(p *Prices) {
 func (b *billing) finish(millions float64) {
 	e := b.estimate
 	var sorted []Line
+	records := 0.0
 	for _, a := range articles {
 		for _, l := range e.Lines {
-			if l.Article == a {
-				l.Million = l.Cost / millions
-				sorted = append(sorted, l)
-				e.Total += l.Cost
+			if l.Article != a {
+				continue
 			}
+			if e.Total += l.Cost; !l.Queue {
+				l.Million = l.Cost / millions
+				records += l.Cost
+			}
+			sorted = append(sorted, l)
 		}
 	}
-	e.Lines, e.PerMillion = sorted, e.Total/millions
+	e.Lines, e.PerMillion = sorted, records/millions
 }
 
 // warn names what the workload runs into.
-func (e *Estimate) warn(c *contracts.Catalog, m mix) {
+func (e *Estimate) warn(w *Workload, c *contracts.Catalog, m mix) {
 	add := func(format string, args ...any) { e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...)) }
 	for _, s := range e.Shards {
 		switch {
@@ -282,6 +309,12 @@ func (e *Estimate) warn(c *contracts.Catalog, m mix) {
 	}
 	if used := e.Rate * m.claims * callsOfRoleChange; used > calls*float64(e.Compute.Instances) {
 		add("%.0f calls a second to Firebase Auth are more than the %.0f that the catalog allows each instance", used, calls)
+	}
+	for _, q := range e.Queues {
+		rate := w.Queues.rateOf(q.Queue)
+		if used := rate * writesOfPending; used > SequentialWrites {
+			add("%s: %.0f documents a second write %.0f times into the index of what is pending, and %d are published as its limit; a work queue has no shards", q.Queue, rate, used, SequentialWrites)
+		}
 	}
 	if e.Payload > largePayload {
 		add("a payload of %.0f bytes leaves a dead letter no room for its copy in Firestore's 1 MiB", e.Payload)

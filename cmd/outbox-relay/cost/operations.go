@@ -4,10 +4,10 @@ import "time"
 
 // Operations are what Firestore bills for, of one thing or in a second.
 type Operations struct {
-	Reads   float64
-	Writes  float64
-	Deletes float64 // by the relay
-	Expired float64 // by a TTL policy: no free quota covers these
+	Reads   float64 `json:"reads"`
+	Writes  float64 `json:"writes"`
+	Deletes float64 `json:"deletes"` // by the relay
+	Expired float64 `json:"expired"` // by a TTL policy: no free quota covers these
 }
 
 // Plus adds.

@@ -23,7 +23,7 @@ func WriteTables(page string) (string, error) {
 	for _, part := range []struct {
 		begin, end string
 		tables     func() (string, error)
-	}{{scaleBegin, scaleEnd, scaleTables}, {tablesBegin, tablesEnd, sizingTables}} {
+	}{{scaleBegin, scaleEnd, scaleTables}, {queuesBegin, queuesEnd, queueTables}, {tablesBegin, tablesEnd, sizingTables}} {
 		before, rest, ok := strings.Cut(page, part.begin)
 		_, after, ended := strings.Cut(rest, part.end)
 		if !ok || !ended {
@@ -41,7 +41,7 @@ func WriteTables(page string) (string, error) {
 // Default is the workload of the command's defaults at a rate.
 func Default(c *contracts.Catalog, p *Prices, rate float64) *Workload {
 	return &Workload{
-		Catalog: c, Rate: rate, Payload: 1 << 10, FanOut: OfCatalog, Claims: OfCatalog, Failing: 0.001, Dead: 0.00001,
+		Catalog: c, Rate: rate, Payload: 1 << 10, FanOut: OfCatalog, Claims: OfCatalog, Failing: 0.001, Dead: 0.00001, Queues: NoQueues(),
 		Subscriptions: 1, CPU: 1, Schedule: NewSchedule(relay.Tuning{}, 0), Prices: p, Region: "europe-west1",
 	}
 }

@@ -24,7 +24,11 @@ func (e *Estimate) Print(w io.Writer) error {
 
 	rows := [][]string{{"a month", "", "quantity", "unit", e.Prices.Currency, e.Prices.Currency + " per million records", "quantity is"}}
 	for _, l := range e.Lines {
-		rows = append(rows, []string{titles[l.Article], l.What, number(l.Quantity), l.Unit, money(l.Cost), money(l.Million), string(l.Basis)})
+		million := money(l.Million)
+		if l.Queue {
+			million = ""
+		}
+		rows = append(rows, []string{titles[l.Article], l.What, number(l.Quantity), l.Unit, money(l.Cost), million, string(l.Basis)})
 	}
 	rows = append(rows, []string{"total", "", "", "", money(e.Total), money(e.PerMillion), ""}, []string{"", "of that with no record at all", "", "", money(e.Idle), "", ""})
 	align(&out, rows, "llrlrrl")
@@ -32,6 +36,14 @@ func (e *Estimate) Print(w io.Writer) error {
 		e.Compute.Instances, e.Compute.CPU, e.Compute.Memory, e.Compute.Processors, e.Compute.Peak)
 	fmt.Fprintf(&out, "one aggregate may have %s records/s: Pub/Sub takes 1 MB/s for an ordering key\n\n", number(math.Floor(e.KeyRate())))
 
+	if len(e.Queues) > 0 {
+		rows = [][]string{{"work queue", "a second", "", "reads", "writes", "TTL", e.Prices.Currency + " per million, without storage"}}
+		for _, q := range e.Queues {
+			rows = append(rows, []string{q.Queue, number(q.Rate), q.Of, number(q.Each.Reads), number(q.Each.Writes), number(q.Each.Expired), money(q.Million)})
+		}
+		align(&out, rows, "lrlrrrr")
+		out.WriteByte('\n')
+	}
 	rows = [][]string{{"outbox", "busiest lane", "index writes/s", "shards declared", "needed"}}
 	for _, s := range e.Shards {
 		rows = append(rows, []string{s.Outbox, string(s.Lane), number(s.Writes), strconv.Itoa(s.Declared), strconv.Itoa(s.Needed)})

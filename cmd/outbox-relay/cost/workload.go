@@ -25,6 +25,8 @@ type Workload struct {
 	Dead    float64 // share of records that become dead letters
 	Backlog float64 // share of records that are read out of a backlog
 
+	Queues Queues // work queues beside the records; see NoQueues
+
 	Subscriptions float64 // of each topic
 	Instances     int     // 0: as many as are needed
 	CPU           float64 // of an instance
@@ -83,7 +85,7 @@ func (w *Workload) Validate() error {
 	if !(w.Subscriptions >= 0) || w.Subscriptions > maxTopics {
 		fault("subscriptions are %v, want 0 to %d for each topic", w.Subscriptions, maxTopics)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.Queues.validate())...)
 }
 
 // catalog is the workload's, with its own word on what is done with delivered

@@ -12,6 +12,9 @@ const code = JSON.parse(await readFile(here('../testdata/collections.json'), 'ut
 
 // The collections of the relay.
 export const relays = [...code.outboxes, ...code.own];
+// Those of the work queues: beneath the database, and beneath a condominium.
+export const queues = code.queues;
+export const tenants = code.tenants;
 export const below = ['bulk-replays/b1/items', 'token-refresh-signals/alice/older'];
 
 // Who asks. Each document of the matrix is called alice.
@@ -58,6 +61,17 @@ export const seed = (env, documents) =>
   env.withSecurityRulesDisabled(async (context) => {
     const db = context.firestore();
     await Promise.all(documents.map(([path, fields]) => db.doc(path).set(fields)));
+  });
+
+// listened ends with the server's first snapshot, or with its refusal. What the
+// client knows by itself, from a write that is under way, does not count.
+export const listened = (ref) =>
+  new Promise((resolve, reject) => {
+    const stop = ref.onSnapshot({ includeMetadataChanges: true }, (snapshot) => {
+      if (snapshot.metadata.fromCache) return;
+      stop();
+      resolve(snapshot);
+    }, reject);
   });
 
 // verdict is allow or deny. Any other end of the operation is the test's failure.

@@ -1,7 +1,7 @@
 // Every collection × every operation × every identity, against firestore.rules.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { below, clients, identities, relays, rulesFile, seed, start, verdict } from './engine.mjs';
+import { below, clients, identities, listened, relays, rulesFile, seed, start, verdict } from './engine.mjs';
 
 const signals = 'token-refresh-signals';
 // Two that are not the relay's: nothing is allowed that a rule does not allow.
@@ -31,17 +31,6 @@ const reads = ['get one that is missing', 'listen to one that is missing', 'get'
 function expected(collection, operation, identity) {
   return collection === signals && reads.includes(operation) && identity.uid === 'alice' ? 'allow' : 'deny';
 }
-
-// listened ends with the server's first snapshot, or with its refusal. What the
-// client knows by itself, from a write that is under way, does not count.
-const listened = (ref) =>
-  new Promise((resolve, reject) => {
-    const stop = ref.onSnapshot({ includeMetadataChanges: true }, (snapshot) => {
-      if (snapshot.metadata.fromCache) return;
-      stop();
-      resolve(snapshot);
-    }, reject);
-  });
 
 let env, as;
 let cells = 0;

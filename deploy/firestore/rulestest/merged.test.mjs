@@ -2,9 +2,10 @@
 // collections stay closed beside wildcards, and nobody writes rights of their own.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { below, clients, identities, mergedRules, relays, rulesFile, seed, start, verdict } from './engine.mjs';
+import { below, clients, identities, mergedRules, queues, relays, rulesFile, seed, start, tenants, verdict } from './engine.mjs';
 
 const signedIn = identities.filter(({ uid }) => uid !== undefined);
+const condo = 'clients/c1/condominiums/d1';
 let env, as, alice;
 before(async () => {
   env = await start('rules-merged', mergedRules());
@@ -12,6 +13,12 @@ before(async () => {
   alice = as.get('the account itself');
   await seed(env, [
     ...[...relays, ...below].map((c) => [`${c}/alice`, { accountId: 'alice', claimsVersion: 3 }]),
+    ...queues.map((c) => [`${c}/one`, { orgId: 'org-1', recipientId: 'erin' }]),
+    ...tenants.map((c) => [`${condo}/${c}/one`, { status: 'emitted' }]),
+    [`${condo}/users/alice`, { role: 'admin' }],
+    [`${condo}/users/bob`, { role: 'admin' }],
+    [`${condo}/users/bob/notifications/n1`, { title: 'x', read: false }],
+    [`${condo}/tickets/t1`, { text: 'hello' }],
     ['posts/p1', { text: 'hello' }],
     ['posts/p1/comments/c1', { text: 'hello' }],
     ['accounts/bob', { name: 'Bob', roles: ['viewer'] }],
@@ -36,6 +43,30 @@ test('the relay\'s collections stay closed beside the wildcard of a project', as
   }));
   assert.deepEqual(wrong, []);
   console.log(`merged: ${cells} cells`);
+});
+
+test('nor do those wildcards open the work queues', async () => {
+  const wrong = [];
+  let cells = 0;
+  await Promise.all(identities.map(async ({ name, token }) => {
+    const admin = token?.roles?.includes('admin');
+    const member = ['the account itself', 'another account'].includes(name);
+    const paths = [...queues.map((c) => `${c}/one`), ...tenants.map((c) => `${condo}/${c}/one`), `${condo}/users/bob/notifications/n1`];
+    for (const path of paths) {
+      const doc = as.get(name).doc(path);
+      const asks = { get: () => doc.get(), list: () => doc.parent.get(), create: () => doc.parent.add({ status: 'pending' }), update: () => doc.update({ status: 'x' }) };
+      for (const [operation, ask] of Object.entries(asks)) {
+        const got = await verdict(ask());
+        const reads = operation === 'get' || operation === 'list';
+        const may = reads && (admin && /^(domain_events|outbox)\//.test(path) || member && path === `${condo}/users/one` || name === 'another account' && path.endsWith('/n1'));
+        cells++;
+        if (got !== (may ? 'allow' : 'deny')) wrong.push(`${path}: ${operation} as ${name}: ${got}`);
+      }
+    }
+    assert.equal(await verdict(as.get(name).doc(`${condo}/tickets/t1`).get()), member ? 'allow' : 'deny', name);
+  }));
+  assert.deepEqual(wrong, []);
+  console.log(`merged with the work queues: ${cells} cells`);
 });
 
 test('the project\'s own collections are as open as it wants', async () => {
