@@ -17,6 +17,13 @@ type Handler interface {
 	Handle(ctx context.Context, c *Claim) (Outcome, error)
 }
 
+// Abandoner is what a Handler is that knows better than Vocabulary.Dead what becomes of a
+// document whose attempts are used up, and whose last worker did not come back.
+type Abandoner interface {
+	// Abandoned says what closes the document. False: Vocabulary.Dead does.
+	Abandoned(c *Claim) (Outcome, bool)
+}
+
 // HandlerFunc is a function as a Handler.
 type HandlerFunc func(ctx context.Context, c *Claim) (Outcome, error)
 

@@ -111,6 +111,11 @@ func (q *Queue) told(c *Claim, s settlement, after state, word string, err error
 // given back.
 func (q *Queue) attempt(ctx context.Context, c *Claim) (settlement, error) {
 	if c.exhausted() {
+		if h, ok := q.handler.(Abandoner); ok && c.Reclaimed {
+			if outcome, ok := h.Abandoned(c); ok {
+				return settlement{outcome: outcome, attempt: c.counted, wait: -1}, nil
+			}
+		}
 		return c.failed(failureOf(Coded(CodeAbandoned, errAbandoned), c.counted)), nil
 	}
 	if !time.Now().Before(c.trusted) {

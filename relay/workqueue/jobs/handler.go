@@ -63,15 +63,20 @@ func NewHandler(client *firestore.Client, templates Templates, channels map[stri
 	return &Handler{client, templates, channels}
 }
 
+var (
+	_ workqueue.Handler   = (*Handler)(nil)
+	_ workqueue.Abandoner = (*Handler)(nil)
+)
+
 // Handle implements workqueue.Handler.
 func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Outcome, error) {
+	if out, ok := h.Abandoned(c); ok && c.Reclaimed {
+		return out, nil
+	}
 	text := func(field string) string { s, _ := c.Data[field].(string); return s }
 	channel, ok := h.channels[text("channel")]
 	if !ok {
 		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, fmt.Errorf("channel %q is not configured", text("channel")))
-	}
-	if c.Reclaimed && !channel.Tells() {
-		return unknown("a worker died while it had the job: nobody can know whether it was sent"), nil
 	}
 	m, err := h.message(ctx, c, text)
 	if err != nil {
@@ -87,6 +92,17 @@ func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Out
 	out := sent()
 	out.Creates = creates
 	return out, nil
+}
+
+// Abandoned implements workqueue.Abandoner: a job whose worker died over a channel that does not
+// tell may have been sent, be it the last attempt or not. So may one of a channel that is
+// not configured here, as it may have been where the worker died.
+func (h *Handler) Abandoned(c *workqueue.Claim) (workqueue.Outcome, bool) {
+	name, _ := c.Data["channel"].(string)
+	if channel, ok := h.channels[name]; ok && channel.Tells() {
+		return workqueue.Outcome{}, false
+	}
+	return unknown("a worker died while it had the job: nobody can know whether it was sent"), true
 }
 
 // message makes a job's message out of its event and its template.
