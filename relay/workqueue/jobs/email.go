@@ -87,7 +87,7 @@ func judge(msg *mail.Msg, err error) error {
 	case ok && send.ErrorCode() >= 400:
 		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP server defers the message: %d", send.ErrorCode()))
 	case ok && (send.Reason == mail.ErrSMTPMailFrom || send.Reason == mail.ErrSMTPRcptTo || send.Reason == mail.ErrSMTPData || send.Reason == mail.ErrConnCheck):
-		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP conversation ended before the message: %w", err))
+		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP conversation ended before the message: %s", send.Reason)) // the whole error names the recipient
 	}
 	return MaybeSent(errors.New("the SMTP conversation ended before the server had answered"))
 }
