@@ -99,10 +99,10 @@ func UserAddress(client *firestore.Client) func(context.Context, Message) (strin
 		if strings.Contains(m.RecipientID, "@") {
 			return m.RecipientID, nil
 		}
-		ref := client.Collection("users").Doc(m.RecipientID)
-		if ref == nil {
+		if !isID(m.RecipientID) {
 			return "", workqueue.Permanent(codeRecipient, errors.New("the recipient is no user's ID"))
 		}
+		ref := client.Collection("users").Doc(m.RecipientID)
 		snaps, err := client.GetAll(ctx, []*firestore.DocumentRef{ref})
 		if err != nil {
 			return "", workqueue.Coded(codeFailed, fmt.Errorf("read the recipient: %w", err))

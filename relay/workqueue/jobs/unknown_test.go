@@ -1,10 +1,14 @@
 package jobs
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
+
+	"outboxrelay/relay/workqueue"
 )
 
 // abandon makes a job one whose worker died long since, in the attempt after so many.
@@ -40,6 +44,50 @@ func TestWorkerDiesAndNoAttemptIsLeft(t *testing.T) {
 	}
 	if got := r.untilStatus(inApp, "dead"); got["attempts"] != int64(5) {
 		t.Errorf("job is %v", got)
+	}
+	if mails := r.post.messages(); len(mails) != 0 {
+		t.Errorf("mails are %q", mails)
+	}
+}
+
+// A channel that panics may have sent before it did.
+func TestChannelPanics(t *testing.T) {
+	r := onEmbedded(t)
+	var sent atomic.Int64
+	r.more = map[string]Channel{"clumsy": channelFunc(func(context.Context, Message) ([]workqueue.Create, error) {
+		sent.Add(1)
+		panic("after it was sent")
+	})}
+	job := r.emit("m-1", "clumsy", "ann", "matter-created")
+	r.run()
+	got := r.until(job, "closed", func(d map[string]any) bool { return d["status"] != "pending" && d["status"] != "processing" || d["attempts"] != int64(0) })
+	if got["status"] != "failed" || got["lastErrorCode"] != codeUnknown || sent.Load() != 1 {
+		t.Errorf("sent %d times, job is %v", sent.Load(), got)
+	}
+}
+
+// An ID that holds a / leads to no document of another collection.
+func TestIDsLeadNowhereElse(t *testing.T) {
+	r := onEmbedded(t)
+	for path, fields := range map[string]map[string]any{
+		"users/ann/private/x":      {"email": "secret@example.com"},
+		"domain_events/e/private/x": {"payload": map[string]any{"name": "Smith"}, "actor": "bob"},
+	} {
+		if _, err := r.client.Doc(path).Set(t.Context(), fields); err != nil {
+			t.Fatal(err)
+		}
+	}
+	recipient, event := r.emit("m-1", "email", "ann/private/x", "matter-created"), r.emit("m-2", "in_app", "ann", "matter-created")
+	odd := r.emit("m-3", "email", "ann/private", "matter-created")
+	if _, err := event.Update(t.Context(), []firestore.Update{{Path: "eventId", Value: "e/private/x"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	for job, code := range map[*firestore.DocumentRef]string{recipient: codeRecipient, odd: codeRecipient, event: codeNoEvent} {
+		got := r.until(job, "closed", func(d map[string]any) bool { return d["status"] == "dead" || d["status"] == "sent" || d["attempts"] != int64(0) })
+		if got["status"] != "dead" || got["lastErrorCode"] != code {
+			t.Errorf("job is %v, want it dead, %s", got, code)
+		}
 	}
 	if mails := r.post.messages(); len(mails) != 0 {
 		t.Errorf("mails are %q", mails)
