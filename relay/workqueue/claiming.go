@@ -40,6 +40,9 @@ func (q *Queue) claim(ctx context.Context, it *item) (*Claim, state, error) {
 			return nil, found, errRefused
 		case outdated(err) && try < claimTries:
 			continue // read it again at once
+		case status.Code(err) == codes.InvalidArgument && !found.read.IsZero(): // of the write, as by a document without room for it
+			c.hopeless, c.unclaimed = Permanent(CodeUnwritable, err), true
+			return c, found, nil
 		case ctx.Err() != nil || try == claimTries:
 			return nil, found, fmt.Errorf("claim %s: %w", c.Path, err)
 		}
@@ -67,7 +70,8 @@ func (q *Queue) take(ctx context.Context, c *Claim) (state, error) {
 	if !found.open() || found.wait() > 0 {
 		return found, errRefused
 	}
-	c.Data, c.ClaimedAt, c.before, c.Reclaimed = snap.Data(), found.read, found, found.processing
+	c.Data, c.hopeless = dataOf(snap)
+	c.ClaimedAt, c.before, c.Reclaimed = found.read, found, found.processing
 	c.counted = found.attempts
 	if v.Counts == AtFailure && c.Reclaimed {
 		c.counted++
@@ -102,6 +106,9 @@ func (c *Claim) stands(snap *firestore.DocumentSnapshot) (state, error) {
 		return state{}, ErrLost
 	}
 	now := c.queue.vocabulary.look(snap)
+	if c.unclaimed && now.updated.Equal(c.before.updated) {
+		return now, nil
+	}
 	if !now.processing || now.owner != c.Token {
 		return now, ErrLost
 	}

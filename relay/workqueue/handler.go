@@ -80,6 +80,10 @@ const (
 	CodePanic     = "PANIC"       // the handler panicked
 	CodeTimeout   = "TIMEOUT"     // the handler did not end within its lease
 	CodeAbandoned = "WORKER_DIED" // the worker of the last attempt did not come back
+	// Firestore does not take what is to be written of the document.
+	CodeUnwritable = "UNWRITABLE"
+	// The SDK cannot read the document.
+	CodeUnreadable = "UNREADABLE"
 )
 
 // failureOf describes an error of the handler.

@@ -28,7 +28,9 @@ func (q *Queue) work(ctx context.Context, it *item) {
 	if !q.stagger(ctx, it.state.path) || q.stopping.Load() {
 		return
 	}
-	c, found, err := q.claim(ctx, it)
+	var c *Claim
+	var found state
+	err := q.guard(partClaim, func() (err error) { c, found, err = q.claim(ctx, it); return err })
 	if errors.Is(err, errRefused) {
 		q.refused(it, &found)
 		if found.open() {
@@ -46,11 +48,14 @@ func (q *Queue) work(ctx context.Context, it *item) {
 		return
 	}
 	won := claimWon
-	if c.Reclaimed {
+	switch {
+	case c.unclaimed:
+		won = claimFailed
+	case c.Reclaimed:
 		won = claimReclaimed
 	}
 	q.metrics.claims.WithLabelValues(won).Inc()
-	again = q.handle(ctx, c)
+	_ = q.guard(partSettle, func() error { again = q.handle(ctx, c); return nil }) // what panics is left to its lease
 }
 
 // handle has the handler act, and settles what comes of it. It returns the document
@@ -69,12 +74,7 @@ func (q *Queue) handle(ctx context.Context, c *Claim) *item {
 	}
 	ctx, cancel := q.settling(ctx)
 	defer cancel()
-	after, err := c.settle(ctx, s)
-	if err != nil && unwritable(err) && s.failure == nil {
-		c.Log.Error("what closes the document cannot be written", zap.Error(err))
-		s = c.failed(failureOf(Coded("UNWRITABLE", err), c.Attempt))
-		after, err = c.settle(ctx, s)
-	}
+	s, after, err := c.close(ctx, s)
 	word := s.outcome.Word
 	if err != nil {
 		word = outcomeLost
@@ -110,13 +110,8 @@ func (q *Queue) told(c *Claim, s settlement, after state, word string, err error
 // attempt has the handler act. An error is none of the attempt: the claim is to be
 // given back.
 func (q *Queue) attempt(ctx context.Context, c *Claim) (settlement, error) {
-	if c.exhausted() {
-		if h, ok := q.handler.(Abandoner); ok && c.Reclaimed {
-			if outcome, ok := h.Abandoned(c); ok {
-				return settlement{outcome: outcome, attempt: c.counted, wait: -1}, nil
-			}
-		}
-		return c.failed(failureOf(Coded(CodeAbandoned, errAbandoned), c.counted)), nil
+	if c.hopeless != nil || c.exhausted() {
+		return c.given(), nil
 	}
 	if !time.Now().Before(c.trusted) {
 		return settlement{}, errLate
@@ -136,6 +131,19 @@ func (q *Queue) attempt(ctx context.Context, c *Claim) (settlement, error) {
 		err = Coded(CodeTimeout, err)
 	}
 	return c.failed(failureOf(err, c.Attempt)), nil
+}
+
+// given is what is written of a document that is given up without an attempt.
+func (c *Claim) given() settlement {
+	if h, ok := c.queue.handler.(Abandoner); ok && c.Reclaimed {
+		if outcome, ok := h.Abandoned(c); ok {
+			return settlement{outcome: outcome, attempt: c.counted, wait: -1}
+		}
+	}
+	if c.hopeless != nil {
+		return c.failed(failureOf(c.hopeless, c.Attempt))
+	}
+	return c.failed(failureOf(Coded(CodeAbandoned, errAbandoned), c.counted))
 }
 
 // failed is what is written of a failed attempt.

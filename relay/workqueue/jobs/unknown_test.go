@@ -15,8 +15,10 @@ import (
 func (r *rig) abandon(job *firestore.DocumentRef, attempts int) {
 	r.t.Helper()
 	if _, err := job.Update(r.t.Context(), []firestore.Update{
-		{Path: "status", Value: "processing"}, {Path: "lockOwner", Value: "gone/1"},
-		{Path: "lockedAt", Value: time.Now().Add(-time.Hour)}, {Path: "attempts", Value: attempts},
+		{Path: "status", Value: "processing"},
+		{Path: "lockOwner", Value: "gone/1"},
+		{Path: "lockedAt", Value: time.Now().Add(-time.Hour)},
+		{Path: "attempts", Value: attempts},
 	}); err != nil {
 		r.t.Fatal(err)
 	}
@@ -60,7 +62,9 @@ func TestChannelPanics(t *testing.T) {
 	})}
 	job := r.emit("m-1", "clumsy", "ann", "matter-created")
 	r.run()
-	got := r.until(job, "closed", func(d map[string]any) bool { return d["status"] != "pending" && d["status"] != "processing" || d["attempts"] != int64(0) })
+	got := r.until(job, "closed", func(d map[string]any) bool {
+		return d["status"] != "pending" && d["status"] != "processing" || d["attempts"] != int64(0)
+	})
 	if got["status"] != "failed" || got["lastErrorCode"] != codeUnknown || sent.Load() != 1 {
 		t.Errorf("sent %d times, job is %v", sent.Load(), got)
 	}
@@ -70,7 +74,7 @@ func TestChannelPanics(t *testing.T) {
 func TestIDsLeadNowhereElse(t *testing.T) {
 	r := onEmbedded(t)
 	for path, fields := range map[string]map[string]any{
-		"users/ann/private/x":      {"email": "secret@example.com"},
+		"users/ann/private/x":       {"email": "secret@example.com"},
 		"domain_events/e/private/x": {"payload": map[string]any{"name": "Smith"}, "actor": "bob"},
 	} {
 		if _, err := r.client.Doc(path).Set(t.Context(), fields); err != nil {
@@ -84,7 +88,9 @@ func TestIDsLeadNowhereElse(t *testing.T) {
 	}
 	r.run()
 	for job, code := range map[*firestore.DocumentRef]string{recipient: codeRecipient, odd: codeRecipient, event: codeNoEvent} {
-		got := r.until(job, "closed", func(d map[string]any) bool { return d["status"] == "dead" || d["status"] == "sent" || d["attempts"] != int64(0) })
+		got := r.until(job, "closed", func(d map[string]any) bool {
+			return d["status"] == "dead" || d["status"] == "sent" || d["attempts"] != int64(0)
+		})
 		if got["status"] != "dead" || got["lastErrorCode"] != code {
 			t.Errorf("job is %v, want it dead, %s", got, code)
 		}
