@@ -170,3 +170,21 @@ func TestPanicAtTheEnd(t *testing.T) {
 	r.put("errands/a:2", nil)
 	r.until("errands/a:2", hasStatus("done"))
 }
+
+// A name that sorts behind what its tenant's last one could be does not hold a round.
+func TestNameBehindTheLast(t *testing.T) {
+	r := onEmbedded(t)
+	r.many("a", 3)
+	const behind = "errands/a:\U0010FFFF\U0010FFFF"
+	r.put(behind, nil)
+	r.put("errands/b:1", nil)
+	q, err := New(Config{Client: r.client, Vocabulary: vocabulary(false), Handler: HandlerFunc((&ledger{}).does), Tuning: Tuning{Batch: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if fresh, err := q.round(ctx); err != nil || fresh != 3 {
+		t.Errorf("a round found %d, %v; want two of a and one of b", fresh, err)
+	}
+}
