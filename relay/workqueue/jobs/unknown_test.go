@@ -2,12 +2,15 @@ package jobs
 
 import (
 	"context"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/pubsub/v2"
 
+	"outboxrelay/deploy/local"
 	"outboxrelay/relay/workqueue"
 )
 
@@ -97,5 +100,27 @@ func TestIDsLeadNowhereElse(t *testing.T) {
 	}
 	if mails := r.post.messages(); len(mails) != 0 {
 		t.Errorf("mails are %q", mails)
+	}
+}
+
+// While Pub/Sub cannot be reached at all, a job waits: its publish was surely not sent.
+func TestPubSubOutOfReach(t *testing.T) {
+	r := onEmbedded(t)
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := pubsub.NewClient(t.Context(), "p", local.ClientOptions(nobody.Addr().String())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	nobody.Close() // whoever dials is refused
+	r.more = map[string]Channel{"pubsub": NewPubSub(client, "jobs")}
+	job := r.emit("m-1", "pubsub", "ann", "matter-created")
+	r.run()
+	got := r.until(job, "tried", func(d map[string]any) bool { return d["lastErrorCode"] != nil })
+	if got["status"] != "pending" || got["lastErrorCode"] != codeFailed || got["attempts"] != int64(1) {
+		t.Errorf("job is %v", got)
 	}
 }
