@@ -34,7 +34,7 @@ func (q *Queue) claim(ctx context.Context, it *item) (*Claim, state, error) {
 		found, err := q.take(ctx, c)
 		switch {
 		case err == nil:
-			c.Log = c.Log.With(zap.Int("attempt", c.Attempt))
+			c.Log = c.Log.With(c.named()...)
 			return c, found, nil
 		case errors.Is(err, errRefused):
 			return nil, found, errRefused
@@ -42,6 +42,7 @@ func (q *Queue) claim(ctx context.Context, it *item) (*Claim, state, error) {
 			continue // read it again at once
 		case status.Code(err) == codes.InvalidArgument && !found.read.IsZero(): // of the write, as by a document without room for it
 			c.hopeless, c.unclaimed = Permanent(CodeUnwritable, err), true
+			c.Log = c.Log.With(c.named()...)
 			return c, found, nil
 		case ctx.Err() != nil || try == claimTries:
 			return nil, found, fmt.Errorf("claim %s: %w", c.Path, err)
@@ -86,6 +87,16 @@ func (q *Queue) take(ctx context.Context, c *Claim) (state, error) {
 	set.put(v.Fields.UpdatedAt, firestore.ServerTimestamp)
 	_, err = c.Ref.Update(ctx, set.list, firestore.LastUpdateTime(snap.UpdateTime))
 	return found, err
+}
+
+// named are the attempt and what the vocabulary has logged of a document.
+func (c *Claim) named() []zap.Field {
+	fields := []zap.Field{zap.Int("attempt", c.Attempt)}
+	for _, name := range c.queue.vocabulary.Logged {
+		text, _ := c.Data[name].(string)
+		fields = append(fields, zap.String(name, short(text)))
+	}
+	return fields
 }
 
 // written is how many attempts are counted while the handler has not failed.

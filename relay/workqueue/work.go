@@ -55,6 +55,9 @@ func (q *Queue) work(ctx context.Context, it *item) {
 		won = claimReclaimed
 	}
 	q.metrics.claims.WithLabelValues(won).Inc()
+	if !c.unclaimed {
+		c.Log.Info("claimed", zap.String("from", q.vocabulary.word(&c.before)), zap.String("status", q.vocabulary.Processing))
+	}
 	_ = q.guard(partSettle, func() error { again = q.handle(ctx, c); return nil }) // what panics is left to its lease
 }
 
@@ -91,6 +94,9 @@ func (q *Queue) handle(ctx context.Context, c *Claim) *item {
 func (q *Queue) told(c *Claim, s settlement, after state, word string, err error, took time.Duration) {
 	q.metrics.outcomes.WithLabelValues(word).Inc()
 	fields := []zap.Field{zap.String("result", word), zap.Int("attempts", s.attempt), zap.Int64("latencyMs", took.Milliseconds())}
+	if err == nil {
+		fields = append(fields, zap.String("from", q.vocabulary.Processing), zap.String("status", s.outcome.Status))
+	}
 	if s.failure != nil {
 		fields = append(fields, zap.String("code", s.failure.Code), zap.Error(s.failure.Err))
 	}
