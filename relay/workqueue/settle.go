@@ -83,7 +83,7 @@ func (c *Claim) write(ctx context.Context, s settlement) (state, error) {
 	if err != nil {
 		return now, err
 	}
-	now.processing, now.pending, now.attempts = false, s.outcome.Status == q.vocabulary.Pending, s.attempt
+	now.processing, now.pending, now.attempts = s.outcome.Status == q.vocabulary.Processing, s.outcome.Status == q.vocabulary.Pending, s.attempt
 	now.due, now.updated = c.before.due, results[0].UpdateTime
 	if s.wait >= 0 {
 		now.due = now.read.Add(s.wait)

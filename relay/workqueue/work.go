@@ -68,12 +68,8 @@ func (q *Queue) handle(ctx context.Context, c *Claim) *item {
 	ctx, end := q.span(ctx, c)
 	s, err := q.attempt(ctx, c)
 	q.metrics.seconds.Observe(time.Since(began).Seconds())
-	if err != nil { // the claim is given back
-		if c.Reclaimed {
-			end(outcomeReturned) // left to its lease: who has it next is to know that it was reclaimed
-			return nil
-		}
-		s = settlement{outcome: Outcome{Word: outcomeReturned, Status: q.vocabulary.Pending}, attempt: c.counted, keep: true, wait: -1}
+	if err != nil {
+		s = c.back()
 	}
 	ctx, cancel := q.settling(ctx)
 	defer cancel()
@@ -108,7 +104,7 @@ func (q *Queue) told(c *Claim, s settlement, after state, word string, err error
 	default:
 		c.Log.Info("handled", fields...)
 	}
-	if err == nil && !after.pending && !after.created.IsZero() && after.updated.After(after.created) {
+	if err == nil && !after.open() && !after.created.IsZero() && after.updated.After(after.created) {
 		q.metrics.latency.Observe(after.updated.Sub(after.created).Seconds())
 	}
 }
@@ -130,13 +126,26 @@ func (q *Queue) attempt(ctx context.Context, c *Claim) (settlement, error) {
 	case err == nil:
 		return settlement{outcome: outcome, attempt: c.written(), wait: -1}, nil
 	case errors.Is(err, ErrLost):
-		return settlement{outcome: Outcome{Word: outcomeLost, Status: q.vocabulary.Pending}, attempt: c.counted, keep: true, wait: -1}, nil
+		s := c.back()
+		s.outcome.Word = outcomeLost
+		return s, nil
 	case errors.Is(context.Cause(ctx), errStopped):
 		return settlement{}, errStopped
 	case errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		err = Coded(CodeTimeout, err)
 	}
 	return c.failed(failureOf(err, c.Attempt)), nil
+}
+
+// back is what is written of a claim that is given back: the document is as it was
+// found. One that was reclaimed keeps its status, as who has it next is to know that, and is
+// free once a new lease would be over.
+func (c *Claim) back() settlement {
+	s := settlement{outcome: Outcome{Word: outcomeReturned, Status: c.queue.vocabulary.Pending}, attempt: c.counted, keep: true, wait: -1}
+	if c.Reclaimed {
+		s.outcome.Status, s.attempt = c.queue.vocabulary.Processing, c.before.attempts
+	}
+	return s
 }
 
 // given is what is written of a document that is given up without an attempt.
