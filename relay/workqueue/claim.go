@@ -35,6 +35,9 @@ type Claim struct {
 	before  state     // as it was found
 	counted int       // attempts before this one
 	trusted time.Time // until when the lease is, by this instance's clock
+
+	hopeless  error // why no handler can have it; nil: one can
+	unclaimed bool  // the claim was not written, as it cannot be: the document is as it was found
 }
 
 // Transaction runs f in a transaction, unless the claim is lost: then it returns

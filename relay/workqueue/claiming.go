@@ -34,12 +34,16 @@ func (q *Queue) claim(ctx context.Context, it *item) (*Claim, state, error) {
 		found, err := q.take(ctx, c)
 		switch {
 		case err == nil:
-			c.Log = c.Log.With(zap.Int("attempt", c.Attempt))
+			c.Log = c.Log.With(c.named()...)
 			return c, found, nil
 		case errors.Is(err, errRefused):
 			return nil, found, errRefused
 		case outdated(err) && try < claimTries:
 			continue // read it again at once
+		case status.Code(err) == codes.InvalidArgument && !found.read.IsZero(): // of the write, as by a document without room for it
+			c.hopeless, c.unclaimed = Permanent(CodeUnwritable, err), true
+			c.Log = c.Log.With(c.named()...)
+			return c, found, nil
 		case ctx.Err() != nil || try == claimTries:
 			return nil, found, fmt.Errorf("claim %s: %w", c.Path, err)
 		}
@@ -67,7 +71,8 @@ func (q *Queue) take(ctx context.Context, c *Claim) (state, error) {
 	if !found.open() || found.wait() > 0 {
 		return found, errRefused
 	}
-	c.Data, c.ClaimedAt, c.before, c.Reclaimed = snap.Data(), found.read, found, found.processing
+	c.Data, c.hopeless = dataOf(snap)
+	c.ClaimedAt, c.before, c.Reclaimed = found.read, found, found.processing
 	c.counted = found.attempts
 	if v.Counts == AtFailure && c.Reclaimed {
 		c.counted++
@@ -82,6 +87,16 @@ func (q *Queue) take(ctx context.Context, c *Claim) (state, error) {
 	set.put(v.Fields.UpdatedAt, firestore.ServerTimestamp)
 	_, err = c.Ref.Update(ctx, set.list, firestore.LastUpdateTime(snap.UpdateTime))
 	return found, err
+}
+
+// named are the attempt and what the vocabulary has logged of a document.
+func (c *Claim) named() []zap.Field {
+	fields := []zap.Field{zap.Int("attempt", c.Attempt)}
+	for _, name := range c.queue.vocabulary.Logged {
+		text, _ := c.Data[name].(string)
+		fields = append(fields, zap.String(name, short(text)))
+	}
+	return fields
 }
 
 // written is how many attempts are counted while the handler has not failed.
@@ -102,6 +117,9 @@ func (c *Claim) stands(snap *firestore.DocumentSnapshot) (state, error) {
 		return state{}, ErrLost
 	}
 	now := c.queue.vocabulary.look(snap)
+	if c.unclaimed && now.updated.Equal(c.before.updated) {
+		return now, nil
+	}
 	if !now.processing || now.owner != c.Token {
 		return now, ErrLost
 	}

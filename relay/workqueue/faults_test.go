@@ -265,3 +265,48 @@ func stops(r *rig) {
 		next.stop()
 	}
 }
+
+// A stop counts no attempt of a document that had been reclaimed, and who has it next
+// knows that it was.
+func TestStopGivesBackWhatWasReclaimed(t *testing.T)         { returnsReclaimed(onEmbedded(t)) }
+func TestStopGivesBackWhatWasReclaimedOnGoogle(t *testing.T) { returnsReclaimed(onGoogle(t)) }
+
+func returnsReclaimed(r *rig) {
+	long := time.Now().Add(-time.Hour)
+	for _, group := range []bool{false, true} {
+		path, lease := "errands/a:1", "lockedAt"
+		if group {
+			path, lease = "towns/a/chores/1", "lockUntil"
+		}
+		v := vocabulary(group)
+		if r.server == nil {
+			v.Term = 3 * time.Second // that clock cannot be put forward
+		}
+		r.put(path, map[string]any{"status": "processing", lease: long, "owner": "gone/1", "attempts": 1})
+		taken := make(chan struct{})
+		q := r.run(v, func(ctx context.Context, _ *Claim) (Outcome, error) {
+			close(taken)
+			<-ctx.Done()
+			return Outcome{}, ctx.Err()
+		}, func(c *Config) { c.Tuning.StopBudget = 10 * time.Millisecond })
+		<-taken
+		q.stop()
+		if got := r.get(path); got["status"] != "processing" || got["attempts"] != int64(1) {
+			r.t.Errorf("document is %v, want it as it was found", got)
+		}
+		r.ahead.Add(int64(2 * v.Term))
+		var reclaimed atomic.Bool
+		var attempt atomic.Int64
+		next := r.run(v, func(_ context.Context, c *Claim) (Outcome, error) {
+			reclaimed.Store(c.Reclaimed)
+			attempt.Store(int64(c.Attempt))
+			return done, nil
+		}, nil)
+		r.until(path, hasStatus("done"))
+		next.stop()
+		want := map[bool]int64{false: 3, true: 2}[group]
+		if !reclaimed.Load() || attempt.Load() != want {
+			r.t.Errorf("the next has reclaimed it: %v, in attempt %d, want %d", reclaimed.Load(), attempt.Load(), want)
+		}
+	}
+}

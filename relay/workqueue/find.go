@@ -128,7 +128,7 @@ func (q *Queue) round(ctx context.Context) (fresh int, err error) {
 		for _, doc := range docs {
 			cursor = relative(doc.Ref)
 			if last := look.at(doc); last != "" {
-				cursor, full = last, true
+				cursor, full = max(cursor, last), true // a name may stand behind what should be the last: it is passed, too
 				break
 			}
 		}

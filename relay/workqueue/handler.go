@@ -17,6 +17,13 @@ type Handler interface {
 	Handle(ctx context.Context, c *Claim) (Outcome, error)
 }
 
+// Abandoner is what a Handler is that knows better than Vocabulary.Dead what becomes of a
+// document whose attempts are used up, and whose last worker did not come back.
+type Abandoner interface {
+	// Abandoned says what closes the document. False: Vocabulary.Dead does.
+	Abandoned(c *Claim) (Outcome, bool)
+}
+
 // HandlerFunc is a function as a Handler.
 type HandlerFunc func(ctx context.Context, c *Claim) (Outcome, error)
 
@@ -73,6 +80,10 @@ const (
 	CodePanic     = "PANIC"       // the handler panicked
 	CodeTimeout   = "TIMEOUT"     // the handler did not end within its lease
 	CodeAbandoned = "WORKER_DIED" // the worker of the last attempt did not come back
+	// Firestore does not take what is to be written of the document.
+	CodeUnwritable = "UNWRITABLE"
+	// The SDK cannot read the document.
+	CodeUnreadable = "UNREADABLE"
 )
 
 // failureOf describes an error of the handler.

@@ -126,7 +126,7 @@ func (m *Metrics) queue(v *Vocabulary) *queueMetrics {
 		reads:    zeroed(m.reads, byListener, byRound),
 		rebuilds: zeroed(m.rebuilds, rebuiltSilent, rebuiltRecycled, rebuiltEnded),
 		errors:   zeroed(m.errors, partListener, partRound, partClaim, partSettle),
-		panics:   zeroed(m.panics, partListener, partRound, partHandler),
+		panics:   zeroed(m.panics, partListener, partRound, partClaim, partHandler, partSettle),
 		waiting:  m.waiting.With(of), oldest: m.oldest.With(of), overdue: m.overdue.With(of), stale: m.stale.With(of), rounds: began,
 		seconds: m.seconds.With(of), latency: m.latency.With(of),
 	}

@@ -9,8 +9,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // maxError is how much of an error is kept in a document, in bytes.
@@ -23,6 +21,7 @@ type settlement struct {
 	failure *Failure      // nil: there is no error to keep, and none is cleared where keep is set
 	keep    bool          // leave the error fields as they are
 	wait    time.Duration // due so long after it is written; negative: left as it is
+	bare    bool          // of the document as little as closes it
 }
 
 // settle writes s, unless the claim is lost, and returns the document's state after
@@ -47,15 +46,6 @@ func (c *Claim) settle(ctx context.Context, s settlement) (state, error) {
 		c.Log.Warn("settle", zap.Error(err))
 		delay.sleep(ctx)
 	}
-}
-
-// unwritable reports whether err says that the same write would fail again, as
-// Firestore, or the SDK before it, does not take what it holds.
-func unwritable(err error) bool {
-	if s, ok := status.FromError(err); ok {
-		return s.Code() == codes.InvalidArgument
-	}
-	return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // write tries once: it reads the document and writes all, by a commit that Firestore
@@ -93,7 +83,7 @@ func (c *Claim) write(ctx context.Context, s settlement) (state, error) {
 	if err != nil {
 		return now, err
 	}
-	now.processing, now.pending, now.attempts = false, s.outcome.Status == q.vocabulary.Pending, s.attempt
+	now.processing, now.pending, now.attempts = s.outcome.Status == q.vocabulary.Processing, s.outcome.Status == q.vocabulary.Pending, s.attempt
 	now.due, now.updated = c.before.due, results[0].UpdateTime
 	if s.wait >= 0 {
 		now.due = now.read.Add(s.wait)
@@ -107,10 +97,14 @@ func (c *Claim) fields(s settlement, read time.Time) fieldUpdates {
 	v := &c.queue.vocabulary
 	set := fieldUpdates{}
 	set.put(v.Fields.Status, s.outcome.Status)
+	if c.unclaimed && s.bare {
+		return set // there may be no room for more
+	}
 	set.put(v.Fields.Attempts, s.attempt)
 	set.put(v.Fields.LockedAt, nil)
 	set.put(v.Fields.LockUntil, nil)
 	switch {
+	case s.bare:
 	case s.failure != nil:
 		set.put(v.Fields.LastError, short(s.failure.Err.Error()))
 		set.put(v.Fields.LastErrorCode, s.failure.Code)
@@ -120,6 +114,9 @@ func (c *Claim) fields(s settlement, read time.Time) fieldUpdates {
 	}
 	if s.wait >= 0 {
 		set.put(v.Fields.Due, read.Add(s.wait))
+	}
+	if s.bare {
+		return set
 	}
 	set.put(v.Fields.UpdatedAt, firestore.ServerTimestamp)
 	for _, u := range s.outcome.Updates {

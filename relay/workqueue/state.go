@@ -62,6 +62,14 @@ func (v *Vocabulary) look(snap *firestore.DocumentSnapshot) state {
 // open reports whether the document is one to act on, now or later.
 func (s *state) open() bool { return s.pending || s.processing }
 
+// word is the status of an open document.
+func (v *Vocabulary) word(s *state) string {
+	if s.processing {
+		return v.Processing
+	}
+	return v.Pending
+}
+
 // wait is how long after it was read the document may be claimed; 0 is at once.
 func (s *state) wait() time.Duration {
 	at := s.due

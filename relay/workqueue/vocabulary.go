@@ -36,6 +36,10 @@ type Vocabulary struct {
 	// permanent. What it leaves out the engine adds: attempts, error, an empty lease.
 	Dead func(c *Claim, f Failure) Outcome
 
+	// Logged are names of fields, strings that tell nothing of what people read, which each
+	// log line of a claim names.
+	Logged []string
+
 	// Outcomes are all words that the handler and Dead put into Outcome.Word.
 	Outcomes []string
 }

@@ -28,7 +28,9 @@ func (q *Queue) work(ctx context.Context, it *item) {
 	if !q.stagger(ctx, it.state.path) || q.stopping.Load() {
 		return
 	}
-	c, found, err := q.claim(ctx, it)
+	var c *Claim
+	var found state
+	err := q.guard(partClaim, func() (err error) { c, found, err = q.claim(ctx, it); return err })
 	if errors.Is(err, errRefused) {
 		q.refused(it, &found)
 		if found.open() {
@@ -46,11 +48,17 @@ func (q *Queue) work(ctx context.Context, it *item) {
 		return
 	}
 	won := claimWon
-	if c.Reclaimed {
+	switch {
+	case c.unclaimed:
+		won = claimFailed
+	case c.Reclaimed:
 		won = claimReclaimed
 	}
 	q.metrics.claims.WithLabelValues(won).Inc()
-	again = q.handle(ctx, c)
+	if !c.unclaimed {
+		c.Log.Info("claimed", zap.String("from", q.vocabulary.word(&c.before)), zap.String("status", q.vocabulary.Processing))
+	}
+	_ = q.guard(partSettle, func() error { again = q.handle(ctx, c); return nil }) // what panics is left to its lease
 }
 
 // handle has the handler act, and settles what comes of it. It returns the document
@@ -60,21 +68,12 @@ func (q *Queue) handle(ctx context.Context, c *Claim) *item {
 	ctx, end := q.span(ctx, c)
 	s, err := q.attempt(ctx, c)
 	q.metrics.seconds.Observe(time.Since(began).Seconds())
-	if err != nil { // the claim is given back
-		if c.Reclaimed {
-			end(outcomeReturned) // left to its lease: who has it next is to know that it was reclaimed
-			return nil
-		}
-		s = settlement{outcome: Outcome{Word: outcomeReturned, Status: q.vocabulary.Pending}, attempt: c.counted, keep: true, wait: -1}
+	if err != nil {
+		s = c.back()
 	}
 	ctx, cancel := q.settling(ctx)
 	defer cancel()
-	after, err := c.settle(ctx, s)
-	if err != nil && unwritable(err) && s.failure == nil {
-		c.Log.Error("what closes the document cannot be written", zap.Error(err))
-		s = c.failed(failureOf(Coded("UNWRITABLE", err), c.Attempt))
-		after, err = c.settle(ctx, s)
-	}
+	s, after, err := c.close(ctx, s)
 	word := s.outcome.Word
 	if err != nil {
 		word = outcomeLost
@@ -91,6 +90,9 @@ func (q *Queue) handle(ctx context.Context, c *Claim) *item {
 func (q *Queue) told(c *Claim, s settlement, after state, word string, err error, took time.Duration) {
 	q.metrics.outcomes.WithLabelValues(word).Inc()
 	fields := []zap.Field{zap.String("result", word), zap.Int("attempts", s.attempt), zap.Int64("latencyMs", took.Milliseconds())}
+	if err == nil {
+		fields = append(fields, zap.String("from", q.vocabulary.Processing), zap.String("status", s.outcome.Status))
+	}
 	if s.failure != nil {
 		fields = append(fields, zap.String("code", s.failure.Code), zap.Error(s.failure.Err))
 	}
@@ -102,7 +104,7 @@ func (q *Queue) told(c *Claim, s settlement, after state, word string, err error
 	default:
 		c.Log.Info("handled", fields...)
 	}
-	if err == nil && !after.pending && !after.created.IsZero() && after.updated.After(after.created) {
+	if err == nil && !after.open() && !after.created.IsZero() && after.updated.After(after.created) {
 		q.metrics.latency.Observe(after.updated.Sub(after.created).Seconds())
 	}
 }
@@ -110,8 +112,8 @@ func (q *Queue) told(c *Claim, s settlement, after state, word string, err error
 // attempt has the handler act. An error is none of the attempt: the claim is to be
 // given back.
 func (q *Queue) attempt(ctx context.Context, c *Claim) (settlement, error) {
-	if c.exhausted() {
-		return c.failed(failureOf(Coded(CodeAbandoned, errAbandoned), c.counted)), nil
+	if c.hopeless != nil || c.exhausted() {
+		return c.given(), nil
 	}
 	if !time.Now().Before(c.trusted) {
 		return settlement{}, errLate
@@ -124,13 +126,39 @@ func (q *Queue) attempt(ctx context.Context, c *Claim) (settlement, error) {
 	case err == nil:
 		return settlement{outcome: outcome, attempt: c.written(), wait: -1}, nil
 	case errors.Is(err, ErrLost):
-		return settlement{outcome: Outcome{Word: outcomeLost, Status: q.vocabulary.Pending}, attempt: c.counted, keep: true, wait: -1}, nil
+		s := c.back()
+		s.outcome.Word = outcomeLost
+		return s, nil
 	case errors.Is(context.Cause(ctx), errStopped):
 		return settlement{}, errStopped
 	case errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		err = Coded(CodeTimeout, err)
 	}
 	return c.failed(failureOf(err, c.Attempt)), nil
+}
+
+// back is what is written of a claim that is given back: the document is as it was
+// found. One that was reclaimed keeps its status, as who has it next is to know that, and is
+// free once a new lease would be over.
+func (c *Claim) back() settlement {
+	s := settlement{outcome: Outcome{Word: outcomeReturned, Status: c.queue.vocabulary.Pending}, attempt: c.counted, keep: true, wait: -1}
+	if c.Reclaimed {
+		s.outcome.Status, s.attempt = c.queue.vocabulary.Processing, c.before.attempts
+	}
+	return s
+}
+
+// given is what is written of a document that is given up without an attempt.
+func (c *Claim) given() settlement {
+	if h, ok := c.queue.handler.(Abandoner); ok && c.Reclaimed {
+		if outcome, ok := h.Abandoned(c); ok {
+			return settlement{outcome: outcome, attempt: c.counted, wait: -1}
+		}
+	}
+	if c.hopeless != nil {
+		return c.failed(failureOf(c.hopeless, c.Attempt))
+	}
+	return c.failed(failureOf(Coded(CodeAbandoned, errAbandoned), c.counted))
 }
 
 // failed is what is written of a failed attempt.

@@ -87,7 +87,7 @@ func judge(msg *mail.Msg, err error) error {
 	case ok && send.ErrorCode() >= 400:
 		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP server defers the message: %d", send.ErrorCode()))
 	case ok && (send.Reason == mail.ErrSMTPMailFrom || send.Reason == mail.ErrSMTPRcptTo || send.Reason == mail.ErrSMTPData || send.Reason == mail.ErrConnCheck):
-		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP conversation ended before the message: %w", err))
+		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP conversation ended before the message: %s", send.Reason)) // the whole error names the recipient
 	}
 	return MaybeSent(errors.New("the SMTP conversation ended before the server had answered"))
 }
@@ -99,10 +99,10 @@ func UserAddress(client *firestore.Client) func(context.Context, Message) (strin
 		if strings.Contains(m.RecipientID, "@") {
 			return m.RecipientID, nil
 		}
-		ref := client.Collection("users").Doc(m.RecipientID)
-		if ref == nil {
+		if !isID(m.RecipientID) {
 			return "", workqueue.Permanent(codeRecipient, errors.New("the recipient is no user's ID"))
 		}
+		ref := client.Collection("users").Doc(m.RecipientID)
 		snaps, err := client.GetAll(ctx, []*firestore.DocumentRef{ref})
 		if err != nil {
 			return "", workqueue.Coded(codeFailed, fmt.Errorf("read the recipient: %w", err))

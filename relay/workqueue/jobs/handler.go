@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"strings"
 
 	"cloud.google.com/go/firestore"
+	"go.uber.org/zap"
 
 	"outboxrelay/contracts/outbox"
 	"outboxrelay/relay/workqueue"
@@ -63,21 +66,26 @@ func NewHandler(client *firestore.Client, templates Templates, channels map[stri
 	return &Handler{client, templates, channels}
 }
 
+var (
+	_ workqueue.Handler   = (*Handler)(nil)
+	_ workqueue.Abandoner = (*Handler)(nil)
+)
+
 // Handle implements workqueue.Handler.
 func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Outcome, error) {
+	if out, ok := h.Abandoned(c); ok && c.Reclaimed {
+		return out, nil
+	}
 	text := func(field string) string { s, _ := c.Data[field].(string); return s }
 	channel, ok := h.channels[text("channel")]
 	if !ok {
 		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, fmt.Errorf("channel %q is not configured", text("channel")))
 	}
-	if c.Reclaimed && !channel.Tells() {
-		return unknown("a worker died while it had the job: nobody can know whether it was sent"), nil
-	}
 	m, err := h.message(ctx, c, text)
 	if err != nil {
 		return workqueue.Outcome{}, err
 	}
-	creates, err := channel.Send(ctx, m)
+	creates, err := send(ctx, c, channel, m)
 	if maybe, ok := errors.AsType[*maybeSentError](err); ok {
 		return unknown("nobody can know whether it was sent: " + maybe.Error()), nil
 	}
@@ -89,16 +97,48 @@ func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Out
 	return out, nil
 }
 
+// Abandoned implements workqueue.Abandoner: a job whose worker died over a channel that does not
+// tell may have been sent, be it the last attempt or not. So may one of a channel that is
+// not configured here, as it may have been where the worker died.
+func (h *Handler) Abandoned(c *workqueue.Claim) (workqueue.Outcome, bool) {
+	name, _ := c.Data["channel"].(string)
+	if channel, ok := h.channels[name]; ok && channel.Tells() {
+		return workqueue.Outcome{}, false
+	}
+	return unknown("a worker died while it had the job: nobody can know whether it was sent"), true
+}
+
+// send has a channel send. A panic of one that does not tell leaves open whether it has sent.
+func send(ctx context.Context, c *workqueue.Claim, channel Channel, m Message) (_ []workqueue.Create, err error) {
+	defer func() {
+		if channel.Tells() {
+			return // the engine contains the panic
+		}
+		if p := recover(); p != nil {
+			c.Log.Error("panic of a channel", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			err = MaybeSent(errors.New("the channel panicked"))
+		}
+	}()
+	return channel.Send(ctx, m)
+}
+
+// isID reports whether Firestore takes it for one document's ID. The SDK would take a
+// / for the way into another collection.
+func isID(id string) bool {
+	reserved := strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
+	return id != "" && id != "." && id != ".." && !reserved && len(id) <= 1500 && !strings.Contains(id, "/")
+}
+
 // message makes a job's message out of its event and its template.
 func (h *Handler) message(ctx context.Context, c *workqueue.Claim, text func(string) string) (Message, error) {
 	eventID := text("eventId")
 	if eventID == "" {
 		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job names no event"))
 	}
-	ref := h.client.Collection(outbox.DomainEvents).Doc(eventID)
-	if ref == nil {
+	if !isID(eventID) {
 		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job's eventId is no ID"))
 	}
+	ref := h.client.Collection(outbox.DomainEvents).Doc(eventID)
 	snaps, err := h.client.GetAll(ctx, []*firestore.DocumentRef{ref})
 	if err != nil {
 		return Message{}, workqueue.Coded(codeFailed, fmt.Errorf("read the event: %w", err))

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"sync"
@@ -29,6 +30,7 @@ type rig struct {
 	post   *postOffice
 	ahead  atomic.Int64 // of the server's clock, in nanoseconds
 	more   map[string]Channel
+	log    *zap.Logger // nil: to the test's
 }
 
 // onEmbedded is an embedded Firestore, which has the indexes that a deployment has and no
@@ -83,7 +85,7 @@ func (r *rig) run() (stop func()) {
 func (r *rig) runWith(h workqueue.Handler) (stop func()) {
 	r.t.Helper()
 	q, err := workqueue.New(workqueue.Config{
-		Client: r.client, Vocabulary: Vocabulary(), Handler: h, Log: zaptest.NewLogger(r.t, zaptest.Level(zap.ErrorLevel)),
+		Client: r.client, Vocabulary: Vocabulary(), Handler: h, Log: cmp.Or(r.log, zaptest.NewLogger(r.t, zaptest.Level(zap.ErrorLevel))),
 		Tuning: workqueue.Tuning{Every: 100 * time.Millisecond, Backoff: 10 * time.Millisecond, BackoffMax: 200 * time.Millisecond, StopBudget: patience},
 	})
 	if err != nil {

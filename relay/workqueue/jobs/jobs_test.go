@@ -130,6 +130,9 @@ func TestEachRecordIsSentAtMostOnce(t *testing.T) {
 			if got["attempts"] != int64(1) && c.status != "failed" {
 				t.Errorf("job is %v", got)
 			}
+			if text, _ := got["lastError"].(string); strings.Contains(text, "ann@") {
+				t.Errorf("the error tells the recipient's address: %s", text)
+			}
 			if mails := r.post.messages(); len(mails) != c.mails {
 				t.Errorf("mails are %q, want %d", mails, c.mails)
 			}

@@ -8,7 +8,9 @@ import (
 	"cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/googleapis/gax-go/v2"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/relay/workqueue"
@@ -39,9 +41,13 @@ func (p *PubSub) Send(ctx context.Context, m Message) ([]workqueue.Create, error
 	if err != nil {
 		return nil, workqueue.Permanent(codeTemplate, err)
 	}
+	var server peer.Peer // stays empty unless the request was given to a connection
 	_, err = p.client.TopicAdminClient.Publish(ctx, &pubsubpb.PublishRequest{Topic: p.topic, Messages: []*pubsubpb.PubsubMessage{{
 		Data: data, Attributes: map[string]string{"jobType": text("jobType"), "eventId": text("eventId"), "eventType": text("eventType"), "orgId": m.OrgID},
-	}}}, gax.WithRetry(func() gax.Retryer { return nil }))
+	}}}, gax.WithRetry(func() gax.Retryer { return nil }), gax.WithGRPCOptions(grpc.Peer(&server)))
+	if err != nil && server.Addr == nil {
+		return nil, workqueue.Coded(codeFailed, fmt.Errorf("publish: no connection: %w", err))
+	}
 	switch status.Code(err) {
 	case codes.OK:
 		return nil, nil

@@ -31,6 +31,7 @@ func Vocabulary() workqueue.Vocabulary {
 		Dead: func(*workqueue.Claim, workqueue.Failure) workqueue.Outcome {
 			return workqueue.Outcome{Word: outbox.JobDead, Status: outbox.JobDead}
 		},
+		Logged:   []string{"eventId"},
 		Outcomes: []string{outbox.JobSent, outbox.JobFailed, outbox.JobDead},
 	}
 }
