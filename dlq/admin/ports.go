@@ -15,6 +15,7 @@ var (
 	_ Replays = (*dlq.Queue)(nil)
 	_ Freezes = (*dlq.Queue)(nil)
 	_ Lanes   = (*dlq.Queue)(nil)
+	_ Queues  = (*desk.Desk)(nil)
 )
 
 // Letters are the dead letters, and what is decided about each; *dlq.Queue has them.
@@ -64,7 +65,7 @@ type History interface {
 	Record(ctx context.Context, e *dlq.Entry) error
 }
 
-// Queues are the work queues. Those of a queue that there is not, and of a document that
+// Queues are the work queues; *desk.Desk has them. Those of a queue that there is not, and of a document that
 // there is not, are refused as dlq.NotFound; a requeue that the document's state does not allow
 // as dlq.Conflict.
 type Queues interface {

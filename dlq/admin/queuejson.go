@@ -75,7 +75,7 @@ type QueueItemDetail struct {
 // QueueEvent is something that happened to a document.
 type QueueEvent struct {
 	At   time.Time `json:"at,omitzero" doc:"Left out where it is not known."`
-	Kind string    `json:"kind" enum:"created,claimed,failed,closed,requeued,dead_letter"`
+	Kind string    `json:"kind" enum:"created,claimed,failed,closed,dead_letter"`
 	Text string    `json:"text" example:"attempt 5 failed: NOT_SENT"`
 }
 

@@ -53,7 +53,7 @@ type Item struct {
 // Event is something that happened to a document.
 type Event struct {
 	At   time.Time // zero: it is not known
-	Kind string    // created, claimed, failed, closed, requeued, dead_letter
+	Kind string    // created, claimed, failed, closed, dead_letter
 	Text string
 }
 
@@ -63,7 +63,6 @@ const (
 	EventClaimed    = "claimed"
 	EventFailed     = "failed"
 	EventClosed     = "closed"
-	EventRequeued   = "requeued"
 	EventDeadLetter = "dead_letter"
 )
 
