@@ -3,6 +3,9 @@ package requirements
 import (
 	"outboxrelay/claims"
 	"outboxrelay/contracts"
+	"outboxrelay/contracts/outbox"
+	"outboxrelay/relay/workqueue/jobs"
+	"outboxrelay/relay/workqueue/notifications"
 )
 
 // Collection is a collection that the service reads or writes.
@@ -20,6 +23,7 @@ func collectionsOf(catalog *contracts.Catalog) []Collection {
 	for _, name := range contracts.Collections() {
 		out = append(out, Collection{Name: name, Purpose: purposes[name]})
 	}
+	out = append(out, ofQueues...)
 	if hasHandler(catalog) {
 		out = append(out, Collection{Name: claims.CollectionAccounts, Purpose: "the project's accounts, read where an event carries no claims"})
 	}
@@ -37,4 +41,19 @@ var purposes = map[string]string{
 	contracts.CollectionReplays:         "bulk replays",
 	contracts.CollectionLaneControl:     "paused lanes",
 	contracts.CollectionLeases:          "leases of the relay's instances",
+}
+
+// ofQueues are those of the work queues. Those of the notifications stand beneath each
+// clients/{clientId}/condominiums/{condominiumId}.
+var ofQueues = []Collection{
+	{Name: outbox.DomainEvents, Purpose: "jobs: domain events, which producers emit"},
+	{Name: outbox.Jobs, Purpose: "jobs: the job outbox"},
+	{Name: jobs.InAppMessages, Purpose: "jobs: messages of channel in_app"},
+	{Name: notifications.CollectionEvents, Purpose: "notifications: events, which front ends create"},
+	{Name: notifications.CollectionQueue, Purpose: "notifications: whom an event is for, and who has it"},
+	{Name: notifications.CollectionBells, Purpose: "notifications: a person's bell, beneath users"},
+	{Name: notifications.CollectionDeadLetters, Purpose: "notifications: events that failed"},
+	{Name: notifications.CollectionDedupe, Purpose: "notifications: markers of dedupe keys"},
+	{Name: notifications.CollectionStats, Purpose: "notifications: figures by the hour"},
+	{Name: notifications.CollectionUsers, Purpose: "notifications: the people of a condominium, read alone; jobs: addresses for channel email"},
 }

@@ -7,10 +7,14 @@ import (
 	inbox "outboxrelay/contracts/inbox/firestore"
 	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/dlq"
+	"outboxrelay/relay/workqueue/jobs"
+	"outboxrelay/relay/workqueue/notifications"
 )
 
 // IndexesOf lists what the service's queries need: those of the relay on each
-// outbox, those of the dead-letter queue, and those of the consumers' inbox. Single-field indexes are left as
+// outbox, those of the dead-letter queue, those of the consumers' inbox, and those of the work
+// queues, whether they are served or not: an index of a collection without documents costs
+// nothing, and a queue that is turned on later finds what it needs. Single-field indexes are left as
 // Firestore makes them, as people look for records and dead letters by whatever
 // they know, but where they would harm: on what rises from document to document
 // (createdAt and its like), where an index takes about 500 writes a second and
@@ -36,6 +40,10 @@ func IndexesOf(catalog *contracts.Catalog) indexes.File {
 		out.FieldOverrides = append(out.FieldOverrides, exempt(inbox.Collection, field))
 	}
 	out.FieldOverrides = append(out.FieldOverrides, expiring(inbox.Collection, inbox.FieldExpireAt))
+	for _, queue := range []indexes.File{jobs.Indexes(), notifications.Indexes()} {
+		out.Indexes = append(out.Indexes, queue.Indexes...)
+		out.FieldOverrides = append(out.FieldOverrides, queue.FieldOverrides...)
+	}
 	return out
 }
 

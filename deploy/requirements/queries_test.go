@@ -35,6 +35,7 @@ func TestQueriesHaveTheirIndexes(t *testing.T) {
 	askScans(t, relayfirestore.New(db, db), catalog)
 	askQueue(t, store, queue, catalog)
 	runSiblings(t, queue, asked)
+	askWorkQueues(t, db.Client)
 	if t.Failed() {
 		return
 	}

@@ -64,6 +64,14 @@ func TestDefinitions(t *testing.T) {
 		{"a field that is queried is exempt", func(d *definitions) {
 			ofField(d, "status", func(f *adminpb.Field) { f.IndexConfig.Indexes = nil })
 		}, []string{"exemptions fail accOutbox.status"}, "gcloud firestore indexes fields update status '--database=(default)' --collection-group=accOutbox --index=order=ascending --async --project=my-project"},
+		{"a collection group that is queried has the indexes of collections alone", func(d *definitions) {
+			for _, f := range d.fields {
+				if strings.HasSuffix(f.GetName(), "/notificationEvents/fields/status") {
+					f.IndexConfig.UsesAncestorConfig = true
+				}
+			}
+		}, []string{"exemptions fail notificationEvents.status"}, "gcloud firestore indexes fields update status '--database=(default)' --collection-group=notificationEvents " +
+			"--index=order=ascending --index=order=descending --index=order=ascending,query-scope=collection-group --async --project=my-project"},
 		{"a database in Datastore mode", func(d *definitions) {
 			d.database.Type = adminpb.Database_DATASTORE_MODE
 		}, []string{"firestore.database fail"}, ""},

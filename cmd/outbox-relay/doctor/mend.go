@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/requirements"
 )
 
@@ -87,6 +88,9 @@ func (e *exam) exempt(o requirements.FieldOverride) string {
 		mode := "order=" + strings.ToLower(i.Order)
 		if i.ArrayConfig != "" {
 			mode = "array-config=" + strings.ToLower(i.ArrayConfig)
+		}
+		if i.QueryScope == indexes.ScopeGroup {
+			mode += ",query-scope=collection-group"
 		}
 		words = append(words, "--index="+mode)
 	}

@@ -31,6 +31,8 @@ type rig struct {
 	more   map[string]Channel
 }
 
+// onEmbedded is an embedded Firestore, which has the indexes that a deployment has and no
+// others: those of firestore.indexes.json.
 func onEmbedded(t *testing.T) *rig {
 	t.Helper()
 	t.Parallel()
@@ -39,8 +41,6 @@ func onEmbedded(t *testing.T) *rig {
 	r.server, address = firestoretest.Start(t, localfirestore.Options{
 		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
 	})
-	v := Vocabulary()
-	r.server.DeclareIndexes(v.Indexes())
 	r.client = firestoretest.Client(t, address).Client
 	return r
 }

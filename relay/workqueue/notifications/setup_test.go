@@ -39,11 +39,10 @@ type cloud struct {
 }
 
 // onEmbedded starts an embedded Firestore, which has the indexes that a deployment has and
-// no others.
+// no others: those of firestore.indexes.json.
 func onEmbedded(t *testing.T) *cloud {
 	t.Helper()
-	declared := Indexes()
-	server, address := firestoretest.Start(t, localfirestore.Options{Indexes: &declared})
+	server, address := firestoretest.Start(t, localfirestore.Options{})
 	return &cloud{address, server}
 }
 
