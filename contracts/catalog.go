@@ -16,7 +16,11 @@ type Catalog struct {
 	Outboxes []*Outbox // in the order of the file
 	Retry    RetryPolicy
 	Replay   ReplayPolicy
-	Warnings []string // "file:line: what may surprise"
+	// Templates are the texts of the messages that jobs are about, by their IDs; nil: none.
+	Templates map[string]Template
+	// JobsTopic is where jobs of channel pubsub go; "": nowhere. It is no part of the file.
+	JobsTopic string
+	Warnings  []string // "file:line: what may surprise"
 	// SchemaFiles holds the text of every file that a schema of Outboxes is in or
 	// refers to, by its path below the catalog's directory.
 	SchemaFiles map[string][]byte

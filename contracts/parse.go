@@ -47,7 +47,7 @@ func (p *catalogParser) parse(data []byte) *Catalog {
 	p.cat = &Catalog{Lanes: defaultLanes(), Retry: defaultRetry(), Replay: defaultReplay(), Targets: make(map[string]TargetSpec)}
 	p.targets, p.used, p.keyed = make(map[string]*yaml.Node), make(map[string]bool), make(map[KeyTemplate]string)
 	root := p.document(data)
-	top := p.r.open(root, "catalog", "lanes", "targets", "retry", "replay", "everyOutbox", "outboxes")
+	top := p.r.open(root, "catalog", "lanes", "targets", "retry", "replay", "everyOutbox", "outboxes", "templates")
 	if top == nil {
 		return nil
 	}
@@ -56,6 +56,7 @@ func (p *catalogParser) parse(data []byte) *Catalog {
 	p.parseRetry(top)
 	p.parseReplay(top)
 	p.parseOutboxes(top)
+	p.parseTemplates(top)
 	p.warnUnused()
 	return p.cat
 }

@@ -38,7 +38,7 @@ func TestCatalogFaults(t *testing.T) {
 		{"not YAML", "targets:\n\t- x", []string{"2: not YAML: found character that cannot start any token; mend the syntax"}},
 		{"a list", "- a", []string{"1: catalog is a list, not a mapping; write it as key: value lines"}},
 		{"second document", sound + "---\na: b\n", []string{"8: the file holds a second document; keep one"}},
-		{"unknown section", sound + "extras: 1\n", []string{`8: catalog: unknown key "extras"; remove it or use one of lanes, targets, retry, replay, everyOutbox, outboxes`}},
+		{"unknown section", sound + "extras: 1\n", []string{`8: catalog: unknown key "extras"; remove it or use one of lanes, targets, retry, replay, everyOutbox, outboxes, templates`}},
 		{"nothing that is needed", "retry: {maxAttempts: 3}", []string{
 			`1: catalog: key "targets" is missing; add it`, `1: catalog: key "outboxes" is missing; add it`,
 		}},

@@ -33,12 +33,14 @@ type (
 			Standard   printedLane `yaml:"STANDARD_LANE"`
 			Background printedLane `yaml:"BACKGROUND_LANE"`
 		}
-		Targets  map[string]printedTarget
-		Retry    printedRetry
-		Replay   printedReplay
-		Outboxes []printedOutbox
+		Targets   map[string]printedTarget
+		Retry     printedRetry
+		Replay    printedReplay
+		Outboxes  []printedOutbox
+		Templates map[string]printedTemplate `yaml:",omitempty"`
 	}
-	printedLane struct {
+	printedTemplate struct{ Title, Body string }
+	printedLane     struct {
 		SLA          printedDuration `yaml:"sla"`
 		Workers      int
 		Run          int
@@ -102,6 +104,12 @@ func printed(c *Catalog) printedCatalog {
 	}
 	for _, o := range c.Outboxes {
 		out.Outboxes = append(out.Outboxes, printOutbox(c, o))
+	}
+	if len(c.Templates) > 0 {
+		out.Templates = make(map[string]printedTemplate, len(c.Templates))
+		for id, t := range c.Templates {
+			out.Templates[id] = printedTemplate(t)
+		}
 	}
 	return out
 }

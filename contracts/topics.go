@@ -15,6 +15,9 @@ func (c *Catalog) Topics() []string {
 			topics = append(topics, t.Topic)
 		}
 	}
+	if c.JobsTopic != "" {
+		topics = append(topics, c.JobsTopic)
+	}
 	slices.Sort(topics)
 	return slices.Compact(topics)
 }
@@ -38,5 +41,19 @@ func (c *Catalog) WithTopics(standIns map[string]string) (*Catalog, error) {
 		}
 		out.Targets[name] = TargetSpec{Name: name, Kind: KindPubSub, Topic: topic}
 	}
+	return &out, nil
+}
+
+// WithJobsTopic returns a copy of c whose jobs of channel pubsub go to a topic; "" returns
+// c itself.
+func (c *Catalog) WithJobsTopic(topic string) (*Catalog, error) {
+	if topic == "" {
+		return c, nil
+	}
+	if problem := topicProblem(topic); problem != "" {
+		return nil, fmt.Errorf("topic of jobs %q %s", topic, problem)
+	}
+	out := *c
+	out.JobsTopic = topic
 	return &out, nil
 }

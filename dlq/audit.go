@@ -15,8 +15,9 @@ const (
 	SubjectFreeze     Subject = "freeze"
 	SubjectLane       Subject = "lane"
 	SubjectBulk       Subject = "bulk_replay"
-	SubjectOutbox     Subject = "outbox" // records that were settled by hand
-	SubjectAccess     Subject = "access" // somebody was turned away
+	SubjectOutbox     Subject = "outbox"     // records that were settled by hand
+	SubjectQueueItem  Subject = "queue_item" // a document of a work queue, by its path
+	SubjectAccess     Subject = "access"     // somebody was turned away
 )
 
 // Entry is one line of the audit: a decision of a person, or a change that the

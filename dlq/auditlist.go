@@ -50,7 +50,7 @@ func (f AuditFilter) check() error {
 }
 
 func subjects() []Subject {
-	return []Subject{SubjectDeadLetter, SubjectFreeze, SubjectLane, SubjectBulk, SubjectOutbox, SubjectAccess}
+	return []Subject{SubjectDeadLetter, SubjectFreeze, SubjectLane, SubjectBulk, SubjectOutbox, SubjectQueueItem, SubjectAccess}
 }
 
 // Audit reads one page of the audit entries that f selects, the latest first.

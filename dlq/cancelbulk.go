@@ -19,7 +19,7 @@ func (q *Queue) CancelBulk(ctx context.Context, id string, a Actor, reason strin
 	if strings.TrimSpace(reason) == "" {
 		reason = "none given"
 	}
-	reason, err := reasonOf(reason)
+	reason, err := ReasonOf(reason)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (d *Decide) check() (reason string, err error) {
 	if d.Actor.Name == "" {
 		return "", &Refusal{Kind: Forbidden, Detail: "nobody decides nothing: the actor has no name"}
 	}
-	return reasonOf(d.Reason)
+	return ReasonOf(d.Reason)
 }
 
 // judgement is one decision on its way.

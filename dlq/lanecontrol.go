@@ -58,7 +58,7 @@ func (q *Queue) SetLane(ctx context.Context, lane contracts.Lane, paused bool, a
 	if strings.TrimSpace(reason) == "" {
 		reason = "none given"
 	}
-	reason, err := reasonOf(reason)
+	reason, err := ReasonOf(reason)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 // maxReasonBytes bounds the reason of a decision.
 const maxReasonBytes = 1000
 
-// reasonOf checks the reason of a decision and returns it trimmed.
-func reasonOf(reason string) (string, error) {
+// ReasonOf checks the reason of a decision and returns it trimmed.
+func ReasonOf(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)
 	switch {
 	case reason == "":

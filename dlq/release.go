@@ -33,7 +33,7 @@ type Release struct {
 // the freezer, and the freeze is gone when that is done.
 func (q *Queue) Release(ctx context.Context, aggregateID string, d Release) (*Released, error) {
 	a := d.Actor
-	reason, err := reasonOf(d.Reason)
+	reason, err := ReasonOf(d.Reason)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (q *Queue) Timed(ctx context.Context, outboxes []string, limit int) ([]*Ite
 // It is for dead letters that came back with an export: what was asked for then
 // may have been done since. One that waits for nothing is left as it is.
 func (q *Queue) Shelve(ctx context.Context, id string, actor Actor, reason string) error {
-	reason, err := reasonOf(reason)
+	reason, err := ReasonOf(reason)
 	if err != nil {
 		return err
 	}

@@ -149,7 +149,7 @@ func (r *BulkRequest) check(catalog *contracts.Catalog) error {
 	if r.Reason == "" {
 		r.Reason = "none given"
 	}
-	if _, err := reasonOf(r.Reason); err != nil {
+	if _, err := ReasonOf(r.Reason); err != nil {
 		return err
 	}
 	if len(r.Reason) > maxBulkReason {

@@ -28,7 +28,7 @@ func (i *Item) Covered() bool {
 // entry, and there is no look without it: the record comes only when the entry
 // is known to stand.
 func (q *Queue) Uncover(ctx context.Context, id string, a Actor, reason string) (*Uncovered, error) {
-	reason, err := reasonOf(reason)
+	reason, err := ReasonOf(reason)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (s *service) openAPI(queue *dlq.Queue, traces *trace.Finder, cfg serviceCon
 	how := status.Status{Relay: s.relay, Catalog: cfg.catalog, Lags: s.lags, Name: cfg.instance}
 	var err error
 	s.api, err = admin.New(admin.Config{
-		Letters: queue, Replays: queue, Freezes: queue, Lanes: queue, History: history{queue, traces},
+		Letters: queue, Replays: queue, Freezes: queue, Lanes: queue, History: history{queue, traces}, Queues: s.desk,
 		Catalog: cfg.catalog, Status: how, Authenticator: cfg.who, Log: s.log.Named("admin"), Registerer: s.registry,
 	})
 	if err != nil {

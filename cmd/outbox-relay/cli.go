@@ -32,6 +32,7 @@ type cli struct {
 	DLQ     operator.DLQ   `cmd:"" name:"dlq" help:"Look at dead letters and decide about them, over the admin API of a service."`
 	Restore restoreCmd     `cmd:"" help:"Settle what came back into Firestore with an export, so that nothing of it is delivered again."`
 	Lanes   operator.Lanes `cmd:"" help:"Look at the lanes, pause and resume them, over the admin API of a service."`
+	Queue   operator.Queue `cmd:"" help:"Look at work queues, and have what failed in them tried again, over the admin API of a service."`
 	Build   versionCmd     `cmd:"" name:"version" help:"Print the version: what this binary was built from."`
 }
 
@@ -39,7 +40,7 @@ const about = `Watches Firestore outboxes and delivers their records, by lane, t
 
 Exit codes: 0 done; 1 failed; 2 flags, environment or catalog are wrong;
 3 append refused a record; 4 local lost a record or delivered one out of order;
-5 to 8 are those of dlq, lanes and restore, 9 is doctor's, see their help.`
+5 to 8 are those of dlq, lanes, queue and restore, 9 is doctor's, see their help.`
 
 // parse reads the command line into a command that is ready to run. Both
 // results are nil after --help or --version, which have been answered then.

@@ -13,6 +13,7 @@ import (
 type needFlags struct {
 	catalogFlags
 	standInFlags
+	jobsTopicFlag
 }
 
 func (f needFlags) requirements() (*requirements.Requirements, error) {
@@ -21,6 +22,9 @@ func (f needFlags) requirements() (*requirements.Requirements, error) {
 		return nil, err
 	}
 	if catalog, err = f.apply(catalog); err != nil {
+		return nil, err
+	}
+	if catalog, err = f.with(catalog); err != nil {
 		return nil, err
 	}
 	return requirements.Of(catalog), nil

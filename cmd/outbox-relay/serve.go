@@ -30,6 +30,7 @@ type serveCmd struct {
 	EnsureTopics bool `env:"ENSURE_TOPICS" help:"Create the topics that are missing."`
 	authFlags
 	leaseFlags
+	queueFlags
 	tuningFlags
 	logFlags
 }
@@ -44,12 +45,14 @@ Several instances share the outboxes through leases in Firestore: each outbox is
 
 OTEL_EXPORTER_OTLP_ENDPOINT turns traces on, with OpenTelemetry's other variables (OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME, ...): one record's way as spans that continue its own traceparent. At https://telemetry.googleapis.com the service's own credentials are used. Nothing waits for a collector.
 
+--queues jobs,notifications runs the work queues too: jobs of domain events, by the templates of the catalog, over the channels in_app, email (--smtp-*) and pubsub (--jobs-topic); and in-app notifications. Instances share them without leases. /readyz tells how each does.
+
 SIGTERM or SIGINT: it reads nothing more, finishes what is in delivery, gives its outboxes back and ends within the stop budget. A second signal ends it at once.`
 }
 
 // Validate names what is wrong with the flags.
 func (c *serveCmd) Validate() error {
-	errs := []error{c.standInFlags.Validate(), c.leaseFlags.Validate(), c.tuningFlags.Validate()}
+	errs := []error{c.standInFlags.Validate(), c.leaseFlags.Validate(), c.queueFlags.Validate(), c.tuningFlags.Validate()}
 	if c.Port < 0 || c.Port > 65535 {
 		errs = append(errs, fmt.Errorf("--port is %d, want 0 to 65535", c.Port))
 	}
@@ -67,6 +70,13 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 		return err
 	}
 	if catalog, err = c.apply(catalog); err != nil {
+		return err
+	}
+	if catalog, err = c.with(catalog); err != nil {
+		return err
+	}
+	queues, err := c.config(p.Env)
+	if err != nil {
 		return err
 	}
 	log, err := c.logger(p.Stderr, at.Project)
@@ -87,7 +97,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	}
 	beating := heart.New(log)
 	svc, err := newService(ctx, serviceConfig{
-		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, tuning: c.tuning(), who: who, mode: auth.Mode(c.AuthMode), log: log,
+		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, queues: queues, tuning: c.tuning(), who: who, mode: auth.Mode(c.AuthMode), log: log,
 		instance: c.instance(p.Env), revision: p.Env.Get("K_REVISION"), leaseTerm: c.LeaseTerm,
 		traces: traces, heart: beating, keeper: beating.Watch("leases", leasePatience+2*c.LeaseTerm),
 	})
@@ -97,6 +107,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	}
 	log.Info("serving", append([]zap.Field{
 		zap.Stringer("addr", lis.Addr()), zap.String("project", at.Project), zap.String("outboxes", outboxNames(catalog)),
+		zap.Strings("queues", queues.run),
 		zap.Stringer("build", thisBuild()),
 	}, resources(p.Env)...)...)
 	return svc.run(ctx, site{watchedBy(servicePages(svc.health, svc.registry), beating), svc.api, svc.console}, lis)

@@ -31,6 +31,8 @@ import (
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
 	relayfirestore "outboxrelay/relay/firestore"
+	"outboxrelay/relay/workqueue"
+	"outboxrelay/relay/workqueue/desk"
 )
 
 const (
@@ -47,6 +49,7 @@ type serviceConfig struct {
 	place        gcp.Place
 	catalog      *contracts.Catalog // with no handler target left but that of claims
 	ensureTopics bool
+	queues       queuesConfig
 	// wrapHandler, if not nil, is given each handler target and returns what
 	// takes its place.
 	wrapHandler func(ier.Target) ier.Target
@@ -66,7 +69,9 @@ type serviceConfig struct {
 type service struct {
 	log      *zap.Logger
 	relay    *relay.Relay
-	api      http.Handler // the admin API, under admin.Prefix
+	queues   map[string]*workqueue.Queue // that run here, by name
+	desk     *desk.Desk                  // of all work queues
+	api      http.Handler                // the admin API, under admin.Prefix
 	console  *console.Server
 	lags     *status.Lags // of the last minute
 	registry *prometheus.Registry
@@ -136,6 +141,9 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	if err := s.joinSiblings(stores.queue, clients); err != nil {
 		return err
 	}
+	if err := s.openQueues(ctx, stores.letters, tracer, cfg); err != nil {
+		return err
+	}
 	return s.openAPI(stores.queue, stores.traces, cfg)
 }
 
@@ -145,6 +153,8 @@ type stores struct {
 	queue  *dlq.Queue
 	traces *dlqtrace.Finder
 	leases *relay.Leases
+	// letters is the connection of the dead-letter queue, and of whoever looks at work queues.
+	letters *dlqfirestore.Client
 }
 
 // openStores connects to Firestore four times: listeners' streams never stand
@@ -170,7 +180,7 @@ func (s *service) openStores(ctx context.Context, cfg serviceConfig) (stores, er
 		Beat: cfg.keeper.Beat,
 	}
 	return stores{
-		relay: relayfirestore.New(clients[0], clients[1]), queue: queue, traces: dlqtrace.New(letters, queue, cfg.catalog), leases: leases,
+		relay: relayfirestore.New(clients[0], clients[1]), queue: queue, traces: dlqtrace.New(letters, queue, cfg.catalog), leases: leases, letters: clients[2],
 	}, nil
 }
 
@@ -252,13 +262,14 @@ func (s *service) tellMissing(ctx context.Context, clients *ierpubsub.Clients, t
 // state is what /readyz tells.
 type state struct {
 	relay.Health
-	Build build `json:"build"`
+	Queues []queueState `json:"queues,omitempty"` // that run here; one that is sick is told, and no reason to be unready
+	Build  build        `json:"build"`
 }
 
 // health tells the relay's state; see web.HealthSource.
 func (s *service) health() (any, bool) {
 	h := s.relay.Health()
-	return state{h, thisBuild()}, h.Ready
+	return state{h, s.queueStates(), thisBuild()}, h.Ready
 }
 
 // run relays and serves pages on lis until ctx ends, and then stops within the
@@ -277,8 +288,17 @@ func (s *service) run(ctx context.Context, pages http.Handler, lis net.Listener)
 	for _, look := range s.looks {
 		g.Go(func() error { look(ctx); return nil })
 	}
+	working, stopQueues := context.WithCancel(ctx) // the relay's end is theirs, also when it ends by itself
+	defer stopQueues()
+	queued := make(chan struct{}) // closed when they have ended
+	g.Go(func() error {
+		defer close(queued)
+		return s.runQueues(working)
+	})
 	g.Go(func() error {
 		err := s.relay.Run(ctx)
+		stopQueues()
+		<-queued // within their own budget, a part of the relay's
 		deadline := time.Now().Add(s.budget)
 		if ctx.Err() != nil {
 			deadline = <-stopBy

@@ -32,6 +32,7 @@ func Compare(was, is *contracts.Catalog, on time.Time) []Change {
 		}
 	}
 	d.policies()
+	d.templates()
 	return sorted(d.changes)
 }
 
@@ -166,6 +167,28 @@ func (d *differ) policies() {
 	differs(d, Heed, "retry", "", retry(d.was.Retry), retry(d.is.Retry), "failing records are dead-lettered sooner or later than before", "")
 	differs(d, Heed, "replay", "delays", durations(d.was.Replay.Delays), durations(d.is.Replay.Delays), "SAFE_AUTO dead letters are replayed by these times", "")
 	differs(d, Heed, "replay", "ratePerSecond", d.was.Replay.RatePerSecond, d.is.Replay.RatePerSecond, "SAFE_AUTO dead letters are replayed at that rate", "")
+}
+
+// templates tells of the texts of jobs' messages.
+func (d *differ) templates() {
+	for _, id := range slices.Sorted(maps.Keys(d.was.Templates)) {
+		where := "template " + id
+		is, ok := d.is.Templates[id]
+		if !ok {
+			d.add(Breaking, where, "", "is gone", "jobs that name it, waiting or to come, are dead at once", "keep it until no producer names it and no job with it is pending")
+			continue
+		}
+		for _, part := range []struct{ name, was, is string }{{"title", d.was.Templates[id].Title, is.Title}, {"body", d.was.Templates[id].Body, is.Body}} {
+			if part.was != part.is {
+				d.add(Heed, where, part.name, "has another text", "messages that are sent from now on have it, those of waiting jobs too", "see that the payloads of their events have every field that it names")
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.is.Templates)) {
+		if _, ok := d.was.Templates[id]; !ok {
+			d.add(Additive, "template "+id, "", "is new", "jobs may name it", "deploy it before a producer names it")
+		}
+	}
 }
 
 func durations(list []time.Duration) string {

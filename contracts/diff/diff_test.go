@@ -353,3 +353,17 @@ func TestDefaultCatalogDiffersFromNothing(t *testing.T) {
 		t.Errorf("changes %v", lines(got))
 	}
 }
+
+func TestTemplatesAreJudged(t *testing.T) {
+	was, is := open(t), open(t)
+	was.text += "templates:\n  gone: {title: a, body: b}\n  kept: {title: a, body: b}\n  same: {title: a, body: b}\n"
+	is.text += "templates:\n  new: {title: a, body: b}\n  kept: {title: a, body: c}\n  same: {title: a, body: b}\n"
+	var got []string
+	for _, c := range diff.Compare(was.load(t), is.load(t), today) {
+		got = append(got, string(c.Kind)+" "+c.Path()+" "+c.Change)
+	}
+	want := []string{"breaking template gone is gone", "heed template kept body has another text", "additive template new is new"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

@@ -32,11 +32,14 @@ func topicOf(catalog *contracts.Catalog, name string) Topic {
 	case contracts.TopicRefreshSignal:
 		return Topic{name, "token refresh signals, in the order of each account", []string{}, records(name)}
 	}
-	var targets []string
+	targets := []string{}
 	for _, t := range catalog.Targets {
 		if t.Topic == name {
 			targets = append(targets, t.Name)
 		}
+	}
+	if len(targets) == 0 {
+		return Topic{name, "messages of jobs, over channel pubsub", targets, records(name)}
 	}
 	slices.Sort(targets)
 	return Topic{name, "records for " + strings.Join(targets, ", "), targets, records(name)}

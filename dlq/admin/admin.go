@@ -10,6 +10,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/relay/workqueue/desk"
 )
 
 // Prefix is the path below which the API answers. The handler expects to see it:
@@ -24,6 +25,7 @@ type api struct {
 
 	controls *shared[map[contracts.Lane]dlq.LaneControl]
 	counts   *shared[*dlq.Counts]
+	queues   *shared[[]desk.Overview]
 }
 
 // New makes the API's handler. It starts nothing.
@@ -38,6 +40,7 @@ func New(c Config) (http.Handler, error) {
 		read: c.Lanes.LaneControls, now: c.Now, good: func(map[contracts.Lane]dlq.LaneControl) time.Duration { return controlsGood },
 	}
 	a.counts = &shared[*dlq.Counts]{read: c.Letters.Count, now: c.Now, good: countsGood}
+	a.queues = &shared[[]desk.Overview]{read: a.overviews, now: c.Now, good: overviewsGood}
 	a.deadLetters()
 	a.listing()
 	a.decisions()
@@ -46,6 +49,7 @@ func New(c Config) (http.Handler, error) {
 	a.lanes()
 	a.targets()
 	a.summary()
+	a.workQueues()
 	a.traces()
 	a.document()
 	metrics, err := newMetrics(c.Registerer, a.routes)

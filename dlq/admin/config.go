@@ -18,6 +18,7 @@ type Config struct {
 	Freezes       Freezes
 	Lanes         Lanes
 	History       History
+	Queues        Queues             // nil: there are none
 	Catalog       *contracts.Catalog // tells which events ask for two persons
 	Status        Status
 	Authenticator auth.Authenticator

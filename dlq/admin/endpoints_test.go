@@ -41,5 +41,9 @@ var endpoints = []endpoint{
 	{http.MethodPost, "/dlq/{id}/uncover", "/dlq/7f0c:acc-1:3/uncover", because, "security", 200},
 	{http.MethodGet, "/records", "/records?aggregateId=acc-1", "", "viewer", 200},
 	{http.MethodGet, "/audit", "/audit?actor=alice", "", "viewer", 200},
+	{http.MethodGet, "/queues", "/queues", "", "viewer", 200},
+	{http.MethodGet, "/queues/{queue}/items", "/queues/jobs/items?status=failed", "", "viewer", 200},
+	{http.MethodGet, "/queues/{queue}/items/{id}", "/queues/jobs/items/outbox%2Fk", "", "viewer", 200},
+	{http.MethodPost, "/queues/{queue}/items/{id}/requeue", "/queues/jobs/items/outbox%2Fk/requeue", because, "operator", 200},
 	{http.MethodGet, "/openapi.json", "/openapi.json", "", "viewer", 200},
 }

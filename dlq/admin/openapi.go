@@ -28,6 +28,7 @@ const (
 	tagReplays     = "Bulk replays"
 	tagFreezes     = "Freezes"
 	tagService     = "Lanes and outboxes"
+	tagQueues      = "Work queues"
 	tagHistory     = "History"
 )
 
@@ -50,6 +51,7 @@ func humaConfig() huma.Config {
 				{Name: tagReplays, Description: "Many dead letters at once. What is taken is pinned when the replay is made; it starts with a few, goes faster, and stops when too many fail."},
 				{Name: tagFreezes, Description: "Aggregates whose records are held because of a SECURITY_BLOCK dead letter."},
 				{Name: tagService, Description: "How the relay does."},
+				{Name: tagQueues, Description: "Documents that the service acts on, rather than passes on: jobs, notifications."},
 				{Name: tagHistory, Description: "What happened, and who decided it."},
 			},
 			Security: []map[string][]string{{"googleIdToken": {}}, {"identityAwareProxy": {}}},

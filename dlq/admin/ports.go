@@ -6,6 +6,8 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/trace"
+	"outboxrelay/relay/workqueue"
+	"outboxrelay/relay/workqueue/desk"
 )
 
 var (
@@ -13,6 +15,7 @@ var (
 	_ Replays = (*dlq.Queue)(nil)
 	_ Freezes = (*dlq.Queue)(nil)
 	_ Lanes   = (*dlq.Queue)(nil)
+	_ Queues  = (*desk.Desk)(nil)
 )
 
 // Letters are the dead letters, and what is decided about each; *dlq.Queue has them.
@@ -60,4 +63,25 @@ type History interface {
 	Records(ctx context.Context, f trace.RecordFilter) (*trace.FoundRecords, error)
 	Audit(ctx context.Context, f dlq.AuditFilter, p dlq.Page) (dlq.Paged[*dlq.Entry], error)
 	Record(ctx context.Context, e *dlq.Entry) error
+}
+
+// Queues are the work queues; *desk.Desk has them. Those of a queue that there is not, and of a document that
+// there is not, are refused as dlq.NotFound; a requeue that the document's state does not allow
+// as dlq.Conflict.
+type Queues interface {
+	// Overviews tells of every queue, in the order of their names.
+	Overviews(ctx context.Context) ([]desk.Overview, error)
+	// Here tells how this instance does with a queue, from memory; ok is false where it does not
+	// run it.
+	Here(queue string) (h workqueue.Health, ok bool)
+	// Items reads one page of a queue's documents, those that were created last first, without
+	// Fields and History.
+	Items(ctx context.Context, queue string, f desk.Filter, p dlq.Page) (dlq.Paged[*desk.Item], error)
+	// QueueItem reads one document with all that is known of it, and when it was changed last.
+	QueueItem(ctx context.Context, queue, id string) (*desk.Item, error)
+	// Judge tells what a requeue of the document would come to, as things stand: the
+	// warning that it bears, or why it is refused.
+	Judge(i *desk.Item, by dlq.Actor) (warning string, refused *dlq.Refusal)
+	// Requeue has a document tried again, and writes its audit entry in the same commit.
+	Requeue(ctx context.Context, queue, id string, r desk.Requeue) (*desk.Requeued, error)
 }

@@ -45,6 +45,7 @@ func (fakeStatus) Outboxes() []admin.OutboxStatus {
 type fixture struct {
 	t        testing.TB
 	queue    *fakeQueue
+	work     *fakeWork
 	logs     *observer.ObservedLogs
 	registry *prometheus.Registry
 	handler  http.Handler
@@ -57,6 +58,7 @@ func setup(t testing.TB, change ...func(*admin.Config)) *fixture {
 	t.Helper()
 	core, logs := observer.New(zap.DebugLevel)
 	f := &fixture{t: t, queue: &fakeQueue{item: letter()}, logs: logs, registry: prometheus.NewRegistry(), now: time.Now()}
+	f.work = newFakeWork(f.queue)
 	catalog, err := contracts.DefaultCatalog()
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +68,7 @@ func setup(t testing.TB, change ...func(*admin.Config)) *fixture {
 		t.Fatal(err)
 	}
 	c := admin.Config{
-		Letters: f.queue, Replays: f.queue, Freezes: f.queue, Lanes: f.queue, History: f.queue, Catalog: catalog, Status: fakeStatus{}, Authenticator: dev, Log: zap.New(core), Registerer: f.registry,
+		Letters: f.queue, Replays: f.queue, Freezes: f.queue, Lanes: f.queue, History: f.queue, Queues: f.work, Catalog: catalog, Status: fakeStatus{}, Authenticator: dev, Log: zap.New(core), Registerer: f.registry,
 		Now: func() time.Time { f.mu.Lock(); defer f.mu.Unlock(); return f.now },
 	}
 	for _, ch := range change {

@@ -59,7 +59,7 @@ type AuditEntry struct {
 	Actor       string      `json:"actor" example:"alice@example.com" doc:"Who; relay for the service itself."`
 	Role        string      `json:"role" example:"operator" doc:"At that time."`
 	Action      string      `json:"action" example:"replay"`
-	Subject     dlq.Subject `json:"subject" enum:"dead_letter,freeze,lane,bulk_replay,access" doc:"The kind of thing that it is about."`
+	Subject     dlq.Subject `json:"subject" enum:"dead_letter,freeze,lane,bulk_replay,outbox,queue_item,access" doc:"The kind of thing that it is about."`
 	On          string      `json:"on" example:"7f0c:acc-1:3" doc:"What it is about."`
 	From        string      `json:"from,omitempty" example:"awaiting_review" doc:"The state before."`
 	To          string      `json:"to,omitempty" example:"awaiting_review" doc:"The state after."`
@@ -95,9 +95,9 @@ type traceInput struct {
 type auditInput struct {
 	Actor   string      `query:"actor" maxLength:"1500" example:"alice@example.com" doc:"Those of this identity."`
 	Action  string      `query:"action" maxLength:"1500" example:"replay" doc:"Those of this action."`
-	On      string      `query:"on" maxLength:"1500" example:"7f0c:acc-1:3" doc:"Those about this dead letter, aggregate, lane or bulk replay."`
+	On      string      `query:"on" maxLength:"1500" example:"7f0c:acc-1:3" doc:"Those about this dead letter, aggregate, lane, bulk replay or document of a work queue."`
 	TraceID string      `query:"traceId" maxLength:"1500" example:"trace-1" doc:"Those of this trace."`
-	Subject dlq.Subject `query:"subject" enum:"dead_letter,freeze,lane,bulk_replay,access" doc:"Those about this kind of thing."`
+	Subject dlq.Subject `query:"subject" enum:"dead_letter,freeze,lane,bulk_replay,outbox,queue_item,access" doc:"Those about this kind of thing."`
 	From    time.Time   `query:"from" example:"2026-03-01T00:00:00Z" doc:"Those of this time or later."`
 	To      time.Time   `query:"to" example:"2026-03-02T00:00:00Z" doc:"Those before this time."`
 	PageQuery

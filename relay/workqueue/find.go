@@ -63,18 +63,22 @@ func (q *Queue) rounds(ctx context.Context) {
 	delay := newDelay(q.tuning)
 	for ctx.Err() == nil {
 		var fresh int
+		began := time.Now()
 		err := q.guard(partRound, func() (err error) { fresh, err = q.round(ctx); return err })
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
+			q.ended(began, fresh, err)
 			q.metrics.errors.WithLabelValues(partRound).Inc()
 			q.log.Warn("look for work", zap.Error(err))
 			delay.sleep(ctx)
 			continue
 		case fresh == 0 && q.hungry():
+			q.ended(began, fresh, nil)
 			delay.sleep(ctx) // what is left behind is in other hands: no hurry
 		default:
+			q.ended(began, fresh, nil)
 			delay.reset()
 		}
 		q.untilNextRound(ctx)

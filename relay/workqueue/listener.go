@@ -20,6 +20,10 @@ type listener struct {
 	shown  map[string]bool         // in the window now; nil: no stream has told
 	end    context.CancelCauseFunc // of the stream that is open
 	opened time.Time
+	open   bool // a stream is, though it may have been told to end
+
+	rebuilds int    // since the start
+	reason   string // of the last
 }
 
 var (
@@ -42,6 +46,7 @@ func (l *listener) run(ctx context.Context) {
 			reason = rebuiltRecycled
 		}
 		l.q.metrics.rebuilds.WithLabelValues(reason).Inc()
+		l.rebuilt(reason)
 		if reason == rebuiltRecycled {
 			continue
 		}
@@ -78,7 +83,7 @@ func (l *listener) once(ctx context.Context, delay *retryDelay) error {
 func (l *listener) begin(end context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.shown, l.end, l.opened = nil, end, time.Now()
+	l.shown, l.end, l.opened, l.open = nil, end, time.Now(), end != nil
 }
 
 func (l *listener) told(snap *firestore.QuerySnapshot) {

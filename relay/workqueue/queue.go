@@ -25,8 +25,9 @@ type Queue struct {
 	log        *zap.Logger
 	watch      *listener
 
-	mu   sync.Mutex
-	line *line
+	mu        sync.Mutex
+	line      *line
+	lastRound RoundHealth
 
 	bell     chan struct{} // a token when the line changed
 	hunger   chan struct{} // a token when a round may be wanted

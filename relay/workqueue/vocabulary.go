@@ -31,6 +31,9 @@ type Vocabulary struct {
 	// tenant could have in the order of names: where a round goes on to the next one.
 	// Paths are relative to the database, such as "outbox/ID", and a tenant's are contiguous.
 	Tenant func(path string) (name, last string)
+	// TenantField is the field that names the tenant in a document, by which people look for
+	// its documents; "" where a tenant's documents are a collection of their own.
+	TenantField string
 
 	// Dead closes a document whose attempts are used up, or whose failure is
 	// permanent. What it leaves out the engine adds: attempts, error, an empty lease.

@@ -278,3 +278,79 @@ type Entry struct {
 type Why struct {
 	Reason string `json:"reason"`
 }
+
+// WorkQueue is one work queue.
+type WorkQueue struct {
+	Queue           string        `json:"queue"`
+	Collection      string        `json:"collection"`
+	Statuses        []QueueStatus `json:"statuses"`
+	OldestPending   time.Time     `json:"oldestPending"` // zero: nothing is pending
+	OldestAgeMillis int64         `json:"oldestAgeMillis"`
+	Here            *QueueHere    `json:"here"` // nil: the instance that answered does not run it
+}
+
+// WorkQueues is all of them.
+type WorkQueues struct {
+	Items   []WorkQueue `json:"items"`
+	Warning string      `json:"warning"` // what is not known
+}
+
+// QueueStatus is how many documents have a status.
+type QueueStatus struct {
+	Status  string `json:"status"`
+	Count   int64  `json:"count"`
+	AtLeast bool   `json:"atLeast"`
+	Open    bool   `json:"open"`
+	Bad     bool   `json:"bad"`
+}
+
+// QueueHere is how the instance that answered does with a queue.
+type QueueHere struct {
+	Ready    bool   `json:"ready"`
+	Waiting  int    `json:"waiting"`
+	Busy     int    `json:"busy"`
+	Listener string `json:"listener"`
+}
+
+// QueueItem is a document of a work queue. What follows on ETag is of a single one.
+type QueueItem struct {
+	ID            string            `json:"id"`
+	Tenant        string            `json:"tenant"`
+	Status        string            `json:"status"`
+	Attempts      int               `json:"attempts"`
+	MaxAttempts   int               `json:"maxAttempts"`
+	About         map[string]string `json:"about"`
+	CreatedAt     time.Time         `json:"createdAt"`
+	DueAt         time.Time         `json:"dueAt"`
+	LeaseEnds     time.Time         `json:"leaseEnds"`
+	Owner         string            `json:"owner"`
+	LastError     string            `json:"lastError"`
+	LastErrorCode string            `json:"lastErrorCode"`
+	ETag          string            `json:"etag"`
+
+	Document  json.RawMessage `json:"document"`
+	History   []QueueEvent    `json:"history"`
+	Decisions []Entry         `json:"decisions"`
+	Requeue   QueueRequeue    `json:"requeue"`
+}
+
+// QueueEvent is something that happened to a document.
+type QueueEvent struct {
+	At   time.Time `json:"at"` // zero: it is not known
+	Kind string    `json:"kind"`
+	Text string    `json:"text"`
+}
+
+// QueueRequeue is whether the caller may have a document tried again.
+type QueueRequeue struct {
+	Allowed bool   `json:"allowed"`
+	Why     string `json:"why"`
+	Hint    string `json:"hint"`
+	Warning string `json:"warning"`
+}
+
+// Requeued is what a requeue came to.
+type Requeued struct {
+	Item    QueueItem `json:"item"`
+	Warning string    `json:"warning"`
+}

@@ -11,8 +11,8 @@ import (
 type auditCmd struct {
 	Actor   string `placeholder:"IDENTITY" help:"By this identity; relay is the service itself."`
 	Action  string `placeholder:"ACTION" help:"replay, discard, authorize, release, ..."`
-	On      string `placeholder:"ID" help:"About this dead letter, aggregate, lane or bulk replay."`
-	Subject string `placeholder:"KIND" help:"dead_letter, freeze, lane, bulk_replay or access."`
+	On      string `placeholder:"ID" help:"About this dead letter, aggregate, lane, bulk replay or document of a work queue."`
+	Subject string `placeholder:"KIND" help:"dead_letter, freeze, lane, bulk_replay, outbox, queue_item or access."`
 	TraceID string `name:"trace-id" placeholder:"ID" help:"Of this trace."`
 	From    when   `placeholder:"TIME" help:"Since: a time in RFC 3339, or a duration back from now such as 2h."`
 	To      when   `placeholder:"TIME" help:"Before, likewise."`

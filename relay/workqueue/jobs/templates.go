@@ -16,6 +16,9 @@ type Templates struct{ byID map[string]textTemplate }
 
 type textTemplate struct{ title, body *template.Template }
 
+// Text is one template's, as ParseTemplates reads it.
+type Text struct{ Title, Body string }
+
 // ParseTemplates reads templates in YAML: by ID a title of one line and a body, in the language
 // of Go's text/template. They see .event (the domain event's fields, so that its payload is
 // .event.payload), .orgId and .recipientId. A name that is not there is an error when the
@@ -26,12 +29,17 @@ type textTemplate struct{ title, body *template.Template }
 //	  body: |
 //	    {{.event.actor}} has created it.
 func ParseTemplates(text []byte) (Templates, error) {
-	var raw map[string]struct{ Title, Body string }
+	var raw map[string]Text
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&raw); err != nil {
 		return Templates{}, fmt.Errorf("read templates: %w", err)
 	}
+	return NewTemplates(raw)
+}
+
+// NewTemplates makes templates of their texts. All faults are told at once.
+func NewTemplates(texts map[string]Text) (Templates, error) {
 	t := Templates{byID: map[string]textTemplate{}}
 	var faults []string
 	parse := func(id, part, text string) *template.Template {
@@ -44,7 +52,7 @@ func ParseTemplates(text []byte) (Templates, error) {
 		}
 		return parsed
 	}
-	for id, r := range raw {
+	for id, r := range texts {
 		t.byID[id] = textTemplate{parse(id, "title", r.Title), parse(id, "body", r.Body)}
 	}
 	if len(faults) > 0 {

@@ -27,7 +27,7 @@ func Vocabulary() workqueue.Vocabulary {
 			Status: "status", CreatedAt: "createdAt", Attempts: "attempts", MaxAttempts: "maxAttempts", Due: "nextAttemptAt",
 			LockedAt: "lockedAt", Owner: "lockOwner", LastError: "lastError", LastErrorCode: "lastErrorCode", UpdatedAt: "updatedAt",
 		},
-		Counts: workqueue.AtFailure, Term: Term, MaxAttempts: outbox.MaxJobAttempts, Backoff: Backoff, Tenant: tenant,
+		Counts: workqueue.AtFailure, Term: Term, MaxAttempts: outbox.MaxJobAttempts, Backoff: Backoff, Tenant: tenant, TenantField: "orgId",
 		Dead: func(*workqueue.Claim, workqueue.Failure) workqueue.Outcome {
 			return workqueue.Outcome{Word: outbox.JobDead, Status: outbox.JobDead}
 		},
