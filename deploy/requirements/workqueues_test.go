@@ -8,7 +8,9 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/contracts/outbox"
+	"outboxrelay/dlq"
 	"outboxrelay/relay/workqueue"
+	"outboxrelay/relay/workqueue/desk"
 	"outboxrelay/relay/workqueue/jobs"
 	"outboxrelay/relay/workqueue/notifications"
 )
@@ -69,8 +71,35 @@ func askWorkQueues(t *testing.T, db *firestore.Client) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	askDesk(t, db, events)
 	if _, err := notifications.Hours(t.Context(), db, tenant, time.Now().Add(-time.Hour), time.Now()); err != nil {
 		t.Error(err)
+	}
+}
+
+// askDesk makes every query with which people look at the queues.
+func askDesk(t *testing.T, db *firestore.Client, events *notifications.Handler) {
+	t.Helper()
+	d, err := desk.New(desk.Config{Client: db, Views: []desk.View{events.View(), jobs.View()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Overviews(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for queue, of := range map[string]struct{ tenant, status string }{"jobs": {"o", outbox.JobDead}, "notifications": {"c/d", notifications.StatusEmitted}} {
+		for _, f := range []desk.Filter{{}, {Status: of.status}, {Tenant: of.tenant}, {Status: of.status, Tenant: of.tenant}} {
+			page, err := d.Items(t.Context(), queue, f, dlq.Page{Limit: 1})
+			if err != nil {
+				t.Errorf("documents of %s, %+v: %v", queue, f, err)
+				continue
+			}
+			if page.Next != "" {
+				if _, err := d.Items(t.Context(), queue, f, dlq.Page{Limit: 1, Token: page.Next}); err != nil {
+					t.Errorf("more documents of %s, %+v: %v", queue, f, err)
+				}
+			}
+		}
 	}
 }
 
