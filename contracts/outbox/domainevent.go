@@ -83,6 +83,7 @@ func (e *DomainEvent) accept(jobs []Job) (map[string]any, *InvalidError) {
 	}
 	limits, size := firestoreFaults(DomainEvents, cmp.Or(e.ID, "-"), map[string]any{"payload": payload, "actor": e.Actor, "visibility": e.Visibility})
 	faults = append(faults, sorted(limits)...)
+	faults = append(faults, sorted(e.storableFaults(payload, jobs))...)
 	if size > maxDocument {
 		fault("payload", "is too large for a document")
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 
 	"cloud.google.com/go/firestore"
 )
@@ -93,7 +92,7 @@ var (
 
 func differing(stored, wanted map[string]any, names []string) (differ []string) {
 	for _, name := range names {
-		if !reflect.DeepEqual(stored[name], wanted[name]) {
+		if !equal(stored[name], wanted[name]) {
 			differ = append(differ, name)
 		}
 	}

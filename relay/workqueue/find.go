@@ -117,6 +117,7 @@ func (q *Queue) round(ctx context.Context) (fresh int, err error) {
 	look := roundLook{q: q}
 	size := q.tuning.Batch + 1 // one more tells that there is more
 	for cursor := ""; ; {
+		q.room(ctx)
 		page := open.Limit(size)
 		if cursor != "" {
 			page = page.StartAfter(q.client.Doc(cursor))
@@ -139,6 +140,23 @@ func (q *Queue) round(ctx context.Context) (fresh int, err error) {
 		if !full && len(docs) < size {
 			q.metrics.looked(&look)
 			return look.fresh, nil
+		}
+	}
+}
+
+// room waits until there is room in the line, so that no number of tenants fills the
+// memory.
+func (q *Queue) room(ctx context.Context) {
+	for ctx.Err() == nil {
+		q.mu.Lock()
+		stalled := q.line.stall()
+		q.mu.Unlock()
+		if !stalled {
+			return
+		}
+		select {
+		case <-q.hunger:
+		case <-ctx.Done():
 		}
 	}
 }

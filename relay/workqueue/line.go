@@ -25,6 +25,8 @@ type line struct {
 	waiting map[string]*item // by path: ready or later
 	busy    map[string]*busy // by path
 	ready   int
+	full    int  // so many ready ones that a round brings no more for now
+	stalled bool // a round waits for room
 }
 
 // tenantWay is one tenant's way to the workers.
@@ -41,7 +43,7 @@ type busy struct {
 
 func newLine(batch int, horizon time.Duration) *line {
 	return &line{
-		batch: batch, horizon: horizon, most: 100 * batch,
+		batch: batch, horizon: horizon, most: 100 * batch, full: 1000 * batch,
 		tenants: map[string]*tenantWay{}, waiting: map[string]*item{}, busy: map[string]*busy{},
 	}
 }
@@ -198,6 +200,15 @@ func (l *line) hungry() bool {
 	}
 	return false
 }
+
+// stall reports whether a round has to wait for room, and remembers that it does.
+func (l *line) stall() bool {
+	l.stalled = l.ready >= l.full
+	return l.stalled
+}
+
+// resumes reports whether a round that waits may go on.
+func (l *line) resumes() bool { return l.stalled && l.ready < l.full }
 
 // round begins a round, which finds again what was left behind.
 func (l *line) round() {

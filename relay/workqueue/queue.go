@@ -30,7 +30,7 @@ type Queue struct {
 	lastRound RoundHealth
 
 	bell     chan struct{} // a token when the line changed
-	hunger   chan struct{} // a token when a round may be wanted
+	hunger   chan struct{} // a token when a round may be wanted, or may go on
 	claims   atomic.Int64  // for tokens
 	raceLost atomic.Int64  // when, in Unix nanoseconds
 	stopping atomic.Bool
@@ -111,9 +111,9 @@ func (q *Queue) await(ctx context.Context) *item {
 		q.mu.Lock()
 		it, wait := q.line.next(time.Now())
 		q.metrics.waiting.Set(float64(q.line.ready))
-		hungry := q.line.hungry()
+		wanted := q.line.hungry() || q.line.resumes()
 		q.mu.Unlock()
-		if hungry {
+		if wanted {
 			ring(q.hunger)
 		}
 		if it != nil {

@@ -56,6 +56,12 @@ const texts = `
 matter-created:
   title: New matter {{.event.payload.name}}
   body: "{{.event.actor}} has created it, {{.recipientId}}."
+cut:
+  title: "{{slice .event.payload.name 0 2}}"
+  body: "{{slice .event.payload.name 0 2}}"
+endless:
+  title: x
+  body: '{{printf "%300000d" 1}}'
 broken:
   title: New matter {{.event.payload.nobody}}
   body: x

@@ -62,6 +62,23 @@ func NewTemplates(texts map[string]Text) (Templates, error) {
 	return t, nil
 }
 
+// maxText is how long a title or a body may become, in bytes: both fit into a document
+// and into a message of Pub/Sub.
+const maxText = 256 << 10
+
+// text is what a template has written.
+type text struct{ out strings.Builder }
+
+func (t *text) Write(p []byte) (int, error) {
+	if t.out.Len()+len(p) > maxText {
+		return 0, fmt.Errorf("the text is longer than %d bytes", maxText)
+	}
+	return t.out.Write(p)
+}
+
+// String is the text without what is no UTF-8, as of a letter that the template has cut.
+func (t *text) String() string { return strings.ToValidUTF8(t.out.String(), "\uFFFD") }
+
 // render fills in a template. Line breaks in a title become blanks.
 func (t Templates) render(id string, m Message) (title, body string, err error) {
 	texts, ok := t.byID[id]
@@ -69,7 +86,7 @@ func (t Templates) render(id string, m Message) (title, body string, err error) 
 		return "", "", fmt.Errorf("there is no template %q", id)
 	}
 	data := map[string]any{"event": m.Event, "orgId": m.OrgID, "recipientId": m.RecipientID}
-	var out [2]strings.Builder
+	var out [2]text
 	for i, part := range []*template.Template{texts.title, texts.body} {
 		if err := part.Execute(&out[i], data); err != nil {
 			return "", "", err

@@ -2,7 +2,9 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
 
+	"outboxrelay/contracts/outbox"
 	"outboxrelay/deploy/local"
 	"outboxrelay/relay/workqueue"
 )
@@ -122,5 +125,41 @@ func TestPubSubOutOfReach(t *testing.T) {
 	got := r.until(job, "tried", func(d map[string]any) bool { return d["lastErrorCode"] != nil })
 	if got["status"] != "pending" || got["lastErrorCode"] != codeFailed || got["attempts"] != int64(1) {
 		t.Errorf("job is %v", got)
+	}
+}
+
+// A template that cuts a letter in two, or writes without end, holds nothing up.
+func TestOddTexts(t *testing.T) {
+	r := onEmbedded(t)
+	event := outbox.DomainEvent{Type: "matter.created", OrgID: "org-1", EntityType: "matter", EntityID: "m-1", Payload: map[string]any{"name": "añb"}}
+	var out *outbox.Emitted
+	if err := r.client.RunTransaction(t.Context(), func(ctx context.Context, tx *firestore.Transaction) (err error) {
+		out, err = outbox.Emit(ctx, r.client, tx, event, outbox.Job{RecipientID: "ann", Channel: "in_app", TemplateID: "cut"}, outbox.Job{RecipientID: "ann", Channel: "in_app", TemplateID: "endless"})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	cut, endless := r.client.Collection(outbox.Jobs).Doc(out.Jobs[0].Key), r.client.Collection(outbox.Jobs).Doc(out.Jobs[1].Key)
+	r.untilStatus(cut, "sent")
+	if got := r.get(r.client.Collection(InAppMessages).Doc(cut.ID))["title"]; got != "a\uFFFD" {
+		t.Errorf("title is %q", got)
+	}
+	if got := r.untilStatus(endless, "dead"); got["lastErrorCode"] != codeTemplate {
+		t.Errorf("job is %v", got)
+	}
+}
+
+// The error of what may have been sent is as short as any.
+func TestErrorOfWhatMayHaveBeenSentIsShort(t *testing.T) {
+	r := onEmbedded(t)
+	r.more = map[string]Channel{"long": channelFunc(func(context.Context, Message) ([]workqueue.Create, error) {
+		return nil, MaybeSent(errors.New(strings.Repeat("ñ\xff", 5000)))
+	})}
+	job := r.emit("m-1", "long", "ann", "matter-created")
+	r.run()
+	got := r.untilStatus(job, "failed")
+	if text, _ := got["lastError"].(string); len(text) > 1<<10 || len(text) < 500 {
+		t.Errorf("lastError has %d bytes", len(text))
 	}
 }

@@ -53,7 +53,8 @@ func sent() workqueue.Outcome {
 
 // unknown closes a job of which nobody can know whether it was sent.
 func unknown(why string) workqueue.Outcome {
+	const most = 1 << 10 // bytes, as the engine keeps of an error
 	return workqueue.Outcome{Word: outbox.JobFailed, Status: outbox.JobFailed, Updates: []firestore.Update{
-		{Path: "lastError", Value: why}, {Path: "lastErrorCode", Value: codeUnknown},
+		{Path: "lastError", Value: strings.ToValidUTF8(why[:min(len(why), most)], "")}, {Path: "lastErrorCode", Value: codeUnknown},
 	}}
 }

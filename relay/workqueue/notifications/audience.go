@@ -56,7 +56,7 @@ func withRole(ctx context.Context, client *firestore.Client, e event) (ids []str
 				ids = append(ids, user.Ref.ID)
 			}
 		}
-		if len(users) < usersPage {
+		if len(users) < usersPage || len(ids) > maxRecipients { // the rest would be read in vain
 			return ids, nil
 		}
 		page = query.StartAfter(users[len(users)-1].Ref.ID)
@@ -67,6 +67,9 @@ func withRole(ctx context.Context, client *firestore.Client, e event) (ids []str
 func named(ctx context.Context, client *firestore.Client, e event) (ids []string, err error) {
 	users := client.Collection(e.tenant.Path() + "/" + CollectionUsers)
 	for chunk := range slices.Chunk(e.userIDs, usersPage) {
+		if len(ids) > maxRecipients {
+			break // the rest would be read in vain
+		}
 		refs := make([]*firestore.DocumentRef, len(chunk))
 		for i, id := range chunk {
 			refs[i] = users.Doc(id)

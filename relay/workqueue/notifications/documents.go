@@ -33,7 +33,7 @@ func checkRecipients(ids []string) error {
 		size += len(id) + 1
 	}
 	if len(ids) > maxRecipients || size > maxRecipientsBytes {
-		return fmt.Errorf("%w: %d people", errTooMany, len(ids))
+		return fmt.Errorf("%w: %d people or more", errTooMany, len(ids))
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func (h *Handler) attempt(ctx context.Context, a attempt) (sum progress, err err
 		if err != nil || !ended { // it panics
 			sum.result = h.after(err, a.number)
 		}
-		h.tell(path, e, a.number, sum, time.Since(began), err)
+		word, _ := code(err)
+		h.tell(path, e, a.number, sum, time.Since(began), word, err)
 	}
 	defer func() {
 		if !errors.Is(err, workqueue.ErrLost) {
@@ -120,7 +121,7 @@ func (h *Handler) after(err error, number int) Result {
 }
 
 // tell writes the run's log line, without anything of what the event says to people.
-func (h *Handler) tell(path string, e event, number int, sum progress, took time.Duration, err error) {
+func (h *Handler) tell(path string, e event, number int, sum progress, took time.Duration, word string, err error) {
 	fields := []zap.Field{
 		zap.String("eventId", e.id), zap.String("clientId", e.tenant.ClientID), zap.String("condominiumId", e.tenant.CondominiumID),
 		zap.String("dedupeKey", clip(e.dedupeKey, 200)), zap.Int("attempts", number), zap.Int("recipientsCount", sum.recipients),
@@ -130,7 +131,6 @@ func (h *Handler) tell(path string, e event, number int, sum progress, took time
 		h.log.Info("event dispatched", append(fields, zap.Int64("ageMs", sum.latency.Milliseconds()))...)
 		return
 	}
-	word, _ := code(err)
 	h.log.Warn("event not dispatched", append(fields, zap.String("path", path), zap.String("errorCode", word), zap.Error(err))...)
 }
 
