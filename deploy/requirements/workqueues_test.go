@@ -8,7 +8,9 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/contracts/outbox"
+	"outboxrelay/dlq"
 	"outboxrelay/relay/workqueue"
+	"outboxrelay/relay/workqueue/desk"
 	"outboxrelay/relay/workqueue/jobs"
 	"outboxrelay/relay/workqueue/notifications"
 )
@@ -67,6 +69,20 @@ func askWorkQueues(t *testing.T, db *firestore.Client) {
 	} {
 		if _, err := q.Documents(t.Context()).GetAll(); err != nil {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+	looks, err := desk.New(desk.Config{Client: db, Views: []desk.View{jobs.View(), events.View()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := looks.Overviews(t.Context()); err != nil {
+		t.Errorf("the queues as a whole: %v", err)
+	}
+	for queue, tenant := range map[string]string{"jobs": "o", notifications.Queue: tenant.String()} {
+		for _, f := range []desk.Filter{{}, {Status: "processing"}, {Tenant: tenant}, {Tenant: tenant, Status: "failed"}} {
+			if _, err := looks.Items(t.Context(), queue, f, dlq.Page{}); err != nil {
+				t.Errorf("documents of %s, %+v: %v", queue, f, err)
+			}
 		}
 	}
 	if _, err := notifications.Hours(t.Context(), db, tenant, time.Now().Add(-time.Hour), time.Now()); err != nil {
