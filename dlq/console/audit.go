@@ -46,13 +46,14 @@ var auditSubjects = []subjectName{
 	{string(dlq.SubjectLane), "lanes"},
 	{string(dlq.SubjectBulk), "bulk replays"},
 	{string(dlq.SubjectOutbox), "records settled by hand"},
+	{string(dlq.SubjectQueueItem), "documents of work queues"},
 	{string(dlq.SubjectAccess), "who was turned away"},
 }
 
 // auditActions are the words of the audit.
 var auditActions = []string{
 	"replay", "authorize", "withdraw", "discard", "note", "uncover", "delivered", "failed", "exhausted", "freeze", "release", "released", "pause", "resume",
-	"start", "cancel", "finish", "stop", "restore", "shelve", "refused",
+	"start", "cancel", "finish", "stop", "restore", "shelve", "requeue", "refused",
 }
 
 // auditLine is one entry, with where it leads.
@@ -155,6 +156,8 @@ func auditLink(e admin.AuditEntry) string {
 		return pathTo("freezes", e.On)
 	case e.Subject == dlq.SubjectLane:
 		return pathTo("lanes")
+	case e.Subject == dlq.SubjectQueueItem:
+		return at("/queueitem", "path", e.On)
 	}
 	return ""
 }

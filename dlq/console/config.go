@@ -27,6 +27,7 @@ type Config struct {
 	// minutes; nil: it knows none.
 	Status      admin.Status
 	SampleEvery time.Duration // 0: 5 s
+	Bells       Bells         // nil: there is no page of notifications
 
 	Log *zap.Logger // nil: none
 }

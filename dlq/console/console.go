@@ -21,6 +21,7 @@ type server struct {
 	log    *zap.Logger
 
 	samples *samples
+	leases  leases
 
 	posts []string // patterns of all that changes something
 }
@@ -37,6 +38,7 @@ func New(c Config) (*Server, error) {
 	s := &server{config: c, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(), log: c.Log}
 	s.live = newLive(c.Changes, c.Log)
 	s.samples = newSamples(c.Status, c.SampleEvery)
+	s.leases.queues = make(map[string]foundLeases)
 	s.mux.HandleFunc("GET "+Prefix+"/assets/{name...}", s.asset)
 	s.mux.HandleFunc("GET "+Prefix+"/live", s.stream)
 	s.post("/identity", s.pick)
@@ -52,7 +54,7 @@ func New(c Config) (*Server, error) {
 }
 
 // screens add themselves to a server; each is in a file of its own.
-var screens = []func(*server){addOverview, addList, addGroups, addItem, addBulks, addFreezes, addTrace, addLanes, addAudit}
+var screens = []func(*server){addOverview, addList, addGroups, addItem, addBulks, addFreezes, addTrace, addLanes, addQueues, addBell, addAudit}
 
 // Close ends the streams, so that the server that they hang on can stop, and the
 // samples.

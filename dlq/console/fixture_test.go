@@ -44,6 +44,7 @@ type fixture struct {
 	queue   *dlq.Queue
 	lanes   *lanes
 	status  *status
+	work    *work
 	who     auth.Authenticator
 	mode    auth.Mode
 	web     *httptest.Server
@@ -77,6 +78,7 @@ func setup(t *testing.T, change ...func(*fixture)) *fixture {
 	if f.who, err = auth.New(auth.Config{Mode: auth.ModeDev, ListenAddr: f.web.Listener.Addr().String()}); err != nil {
 		t.Fatal(err)
 	}
+	f.work = newWork(f)
 	for _, c := range change {
 		c(f)
 	}
@@ -89,7 +91,7 @@ func (f *fixture) api(store dlq.Store, queue *dlq.Queue, change func(*admin.Conf
 	f.t.Helper()
 	c := admin.Config{
 		Letters: queue, Replays: queue, Freezes: queue, Lanes: queue, History: history{queue, trace.New(store, queue, f.catalog)},
-		Catalog: f.catalog, Status: f.status, Authenticator: f.who,
+		Catalog: f.catalog, Status: f.status, Authenticator: f.who, Queues: f.work.desk,
 	}
 	change(&c)
 	api, err := admin.New(c)
@@ -154,7 +156,7 @@ func (f *fixture) begin() {
 		g.Go(func() error { return run(ctx) })
 	}
 	api := f.api(f.store, f.queue, func(c *admin.Config) { c.Log, c.RatePerSecond, c.Burst = f.log(), 1000, 1000 })
-	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: follower.New(f.queue, f.log()), Status: f.status, SampleEvery: 100 * time.Millisecond, Log: f.log()})
+	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Changes: follower.New(f.queue, f.log()), Status: f.status, SampleEvery: 100 * time.Millisecond, Bells: f.work, Log: f.log()})
 	f.must(err)
 	f.console = c
 	mux := http.NewServeMux()

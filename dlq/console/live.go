@@ -31,6 +31,8 @@ const (
 	topicLanes   = string(dlq.SubjectLane)
 	topicBulks   = string(dlq.SubjectBulk)
 	topicAudit   = "audit" // any decision, and any end
+	// topicQueueItems tells of decisions alone: what workers do is told to nobody.
+	topicQueueItems = string(dlq.SubjectQueueItem)
 )
 
 const (

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -15,6 +16,8 @@ import (
 type targets struct {
 	letters map[contracts.Tier]*dlq.Item
 	bulk    string
+	job     string // that may have been sent
+	event   string
 }
 
 // targets makes them.
@@ -35,6 +38,11 @@ func (f *fixture) targets() *targets {
 		f.must(err)
 		return !b.EndedAt.IsZero()
 	})
+	out.job = f.work.job("org-1", "failed", map[string]any{"lastError": "the worker died while it sent", "lastErrorCode": "MAYBE_SENT"})
+	f.work.job("org-1", "processing", map[string]any{"lockedAt": time.Now().Add(-time.Hour)})
+	f.work.job("org-2", "pending", map[string]any{"createdAt": time.Now().Add(-3 * time.Hour)})
+	f.work.job("org-2", "sent", nil)
+	out.event = f.work.event("failed", map[string]any{"lastError": "no such user", "lastErrorCode": "INVALID"})
 	return out
 }
 
@@ -46,7 +54,10 @@ func (t *targets) paths(pattern string) []string {
 		if strings.HasPrefix(pattern, "/replays/") {
 			id = t.bulk
 		}
-		out = append(out, strings.NewReplacer("{id}", url.PathEscape(id), "{aggregateId}", "acc-2", "{lane}", string(contracts.BackgroundLane)).Replace(pattern))
+		if strings.HasPrefix(pattern, "/queues/") {
+			id = t.job
+		}
+		out = append(out, strings.NewReplacer("{id}", url.PathEscape(id), "{aggregateId}", "acc-2", "{lane}", string(contracts.BackgroundLane), "{queue}", "jobs").Replace(pattern))
 	}
 	return out
 }

@@ -49,15 +49,16 @@ func addOverview(s *server) {
 }
 
 // facts are what the overview is made of. Of all that the admin API is asked, the
-// summary alone may be missing: the rest is in the instance's memory.
+// summary and the work queues alone may be missing: the rest is in the instance's memory.
 type facts struct {
 	lanes    *admin.LaneList
 	outboxes *admin.OutboxList
 	targets  *admin.TargetList
 	summary  *admin.Summary // nil: Firestore does not answer
+	queues   *queueFacts    // nil: they cannot be counted
 }
 
-func factsOf(ctx context.Context, a *ask) (*facts, error) {
+func (s *server) factsOf(ctx context.Context, a *ask) (*facts, error) {
 	f := &facts{}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { f.lanes, err = get[admin.LaneList](ctx, a, apiPath("lanes"), nil); return err })
@@ -71,16 +72,22 @@ func factsOf(ctx context.Context, a *ask) (*facts, error) {
 	})
 	g.Go(func() (err error) {
 		f.summary, err = get[admin.Summary](ctx, a, apiPath("dlq", "summary"), nil)
-		if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status >= http.StatusInternalServerError {
-			return nil
-		}
-		return err
+		return unlessAway(err)
 	})
+	g.Go(func() (err error) { f.queues, err = s.queueFactsOf(ctx, a); return unlessAway(err) })
 	return f, g.Wait()
 }
 
+// unlessAway forgives that something cannot be read now.
+func unlessAway(err error) error {
+	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status >= http.StatusInternalServerError {
+		return nil
+	}
+	return err
+}
+
 func (s *server) overview(ctx context.Context, v *visit) (*page, error) {
-	f, err := factsOf(ctx, v.ask)
+	f, err := s.factsOf(ctx, v.ask)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +122,9 @@ func quietOf(f *facts) []string {
 		fmt.Sprintf("Every lane runs, and delivers within its SLA (%s).", plural(len(f.lanes.Items), "lane", "lanes")),
 		fmt.Sprintf("Every outbox is listened to (%s), and every target answers (%d).", plural(len(f.outboxes.Items), "outbox", "outboxes"), len(f.targets.Items)),
 		"No dead letter waits for a person, and no aggregate is frozen.",
+	}
+	if f.queues != nil && len(f.queues.Items) > 0 {
+		out = append(out, fmt.Sprintf("No document of a work queue waits for a person, or for long (%s).", plural(len(f.queues.Items), "queue", "queues")))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"sync"
 
 	"outboxrelay/dlq"
@@ -26,7 +27,16 @@ var navigation = []entry{
 	{"freezes", "/freezes", "Freezes"},
 	{"trace", "/trace", "Trace"},
 	{"lanes", "/lanes", "Lanes"},
+	{"queues", "/queues", "Queues"},
 	{"audit", "/audit", "Audit"},
+}
+
+// navigation lists the screens that this console has.
+func (s *server) navigation() []entry {
+	if s.config.Bells == nil {
+		return navigation
+	}
+	return append(slices.Clone(navigation), entry{"bell", "/bell", "Bell"})
 }
 
 // frame is what the layout shows around a page.
@@ -63,7 +73,7 @@ func parseTemplates() map[string]*template.Template {
 
 // write renders the page whole before it sends any of it.
 func (s *server) write(w http.ResponseWriter, status int, v *visit, name string, p *page) error {
-	f := frame{page: p, Who: v.who, Navigation: navigation, Here: here(v), Dev: len(v.who.picks) > 0}
+	f := frame{page: p, Who: v.who, Navigation: s.navigation(), Here: here(v), Dev: len(v.who.picks) > 0}
 	f.Fetched = cmp.Or(p.Again, f.Here)
 	if len(p.Follows) > 0 && v.who.May(dlq.Viewer) {
 		f.Live, f.Since = streamURL(p.Follows), v.since

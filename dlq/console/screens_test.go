@@ -21,6 +21,8 @@ func (t *targets) screens() map[string]string {
 		"a dry run": "/replays/new?eventType=WalletDeducted", "a dry run of nothing": "/replays/new?eventType=None", "freezes": "/freezes", "one freeze": "/freezes/acc-2",
 		"trace search": "/trace", "a trace": "/trace?traceId=" + url.QueryEscape(t.letters[contracts.ReviewRequired].TraceID), "no such trace": "/trace?traceId=none",
 		"lanes": "/lanes", "audit": "/audit", "no such page": "/none", "no such dead letter": "/dlq/none",
+		"queues": "/queues", "a queue": "/queues/jobs", "failed jobs": "/queues/jobs?status=failed", "a wrong status": "/queues/jobs?status=none", "bell": "/bell",
+		"a job that may be sent": jobPath(t.job), "an event": "/queues/notifications/items/" + url.PathEscape(t.event),
 	}
 	for tier, i := range t.letters {
 		out["a dead letter of "+string(tier)] = itemPath(i)
@@ -77,7 +79,7 @@ func TestEmptyScreens(t *testing.T) {
 			l.as = "dev-operator"
 			p := f.openFor(t, l, "/")
 			defer p.close()
-			for _, path := range []string{"/", "/dlq", "/groups", "/replays", "/freezes", "/trace", "/lanes", "/audit"} {
+			for _, path := range []string{"/", "/dlq", "/groups", "/replays", "/freezes", "/trace", "/lanes", "/queues", "/queues/jobs", "/bell", "/audit"} {
 				p.goTo(path)
 				p.accessible(fmt.Sprintf("%s, empty, at %v", path, l))
 				p.sideways()
