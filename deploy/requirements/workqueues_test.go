@@ -65,7 +65,10 @@ func askWorkQueues(t *testing.T, db *firestore.Client) {
 		"what is unread in it":           db.Collection(tenant.Path()+"/users/ann/"+notifications.CollectionBells).Where("read", "==", false),
 		"jobs that a person looks after": db.Collection(outbox.Jobs).Where("status", "in", []string{outbox.JobFailed, outbox.JobDead}),
 		"jobs of a type":                 db.Collection(outbox.Jobs).Where("status", "==", outbox.JobDead).Where("jobType", "==", outbox.NotificationDispatch),
-		"failed events of all tenants":   db.CollectionGroup(notifications.CollectionEvents).Where("status", "==", notifications.StatusFailed),
+		"people by the contract":         db.Collection(tenant.Path()+"/users").Where("role", "==", "admin").OrderBy("active", firestore.Asc),
+		"events by the contract": db.Collection(tenant.Path()+"/"+notifications.CollectionEvents).Where("status", "==", notifications.StatusPending).
+			OrderBy("nextRetryAt", firestore.Asc).OrderBy("lockUntil", firestore.Asc).OrderBy("createdAt", firestore.Asc),
+		"failed events of all tenants": db.CollectionGroup(notifications.CollectionEvents).Where("status", "==", notifications.StatusFailed),
 	} {
 		if _, err := q.Documents(t.Context()).GetAll(); err != nil {
 			t.Errorf("%s: %v", what, err)
