@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -38,9 +39,7 @@ func fieldsOf(texts string, times int, more map[string]any) map[string]any {
 			out[name] = time.Time{}
 		}
 	}
-	for name, v := range more {
-		out[name] = v
-	}
+	maps.Copy(out, more)
 	return out
 }
 
