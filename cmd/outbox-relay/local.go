@@ -21,6 +21,7 @@ import (
 	"outboxrelay/dlq/console"
 	"outboxrelay/ier"
 	"outboxrelay/relay"
+	"outboxrelay/relay/workqueue/notifications"
 )
 
 // localCmd runs everything on this machine.
@@ -52,7 +53,7 @@ const (
 
 // Help is the long text of local --help.
 func (c *localCmd) Help() string {
-	return `Embedded Firestore, Pub/Sub and Auth, the relay, producers that append sample records to every outbox, consumers that check what arrives, and apps that fetch a new token when their account's claims change: nothing is installed, and no Google account is needed. On a terminal it shows a live table, else a line now and then.
+	return `Embedded Firestore, Pub/Sub and Auth, the relay, producers that append sample records to every outbox, consumers that check what arrives, and apps that fetch a new token when their account's claims change: nothing is installed, and no Google account is needed. Both work queues run, and three condominiums give them work: bells fill, and messages of jobs. On a terminal it shows a live table, else a line now and then.
 
 With --fault an outage comes and goes, and a record of each tier is refused until it is a dead letter: one is replayed by itself within a minute, one waits for an operator, and one freezes its account, whose claims cannot be set and whose later records are held. The commands to try on them are printed at the start.
 
@@ -96,6 +97,12 @@ func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
+	catalog = demo.WithTemplate(catalog)
+	settings, err := notifications.FromEnvironment(p.Env)
+	if err != nil {
+		return shell.Exit(shell.ExitUsage, err)
+	}
+	queues := queuesConfig{run: []string{queueJobs, queueNotifications}, notifications: settings}
 	var outage *demo.Outage
 	var troubles []*demo.Trouble
 	if c.Fault {
@@ -120,9 +127,9 @@ func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
 	}
 	run, err := localrun.Open(ctx, localrun.Config{
 		Catalog: catalog, DataDir: c.DataDir, Outage: outage, Troubles: troubles, Listener: lis, Log: log,
-		Samples: c.Samples, Rate: c.rate(), Records: c.Records,
+		Samples: c.Samples, Work: c.Samples, Rate: c.rate(), Records: c.Records,
 		OpenService: func(ctx context.Context, at gcp.Place, wrap func(ier.Target) ier.Target) (localrun.Service, error) {
-			return openLocalService(ctx, serviceConfig{place: at, catalog: catalog, tuning: c.tuning(), wrapHandler: wrap, log: log, traces: traces}, lis.Addr())
+			return openLocalService(ctx, serviceConfig{place: at, catalog: catalog, queues: queues, tuning: c.tuning(), wrapHandler: wrap, log: log, traces: traces}, lis.Addr())
 		},
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ type Summary struct {
 	Totals  Totals
 	Queue   Queue                // records that stand in the dead-letter queue, or behind it
 	Missing map[string][]string  // some of those that have not arrived, with the targets that lack them
+	Work    *Tally               // of the work queues; nil: there are no samples for them
 	Bill    firestore.Operations // the relay's share; see RelaysBill
 
 	// Interrupted says that nobody waited for the end: what has not arrived
@@ -64,6 +65,9 @@ func (s Summary) Print(w io.Writer) {
 	if line := audienceLine(s.Totals.Consumers); line != "" {
 		fmt.Fprintln(w, line)
 	}
+	if s.Work != nil {
+		fmt.Fprintf(w, "queues  %s\n", s.Work)
+	}
 	if in > 0 {
 		n := float64(in)
 		fmt.Fprintf(w, "billed per record: %.2f reads, %.2f writes, %.2f deletes (the appends themselves apart)\n",
@@ -75,12 +79,12 @@ func (s Summary) Print(w io.Writer) {
 }
 
 // RelaysBill is what a run's Firestore would bill, less the producers' business
-// documents. The appended records are still in it, a write each.
+// documents and what the work queues do. The appended records are still in it, a write each.
 func RelaysBill(bill firestore.Billing) firestore.Operations {
-	business := bill.Collections[samples]
-	return firestore.Operations{
-		Reads:   bill.Reads - business.Reads,
-		Writes:  bill.Writes - business.Writes,
-		Deletes: bill.Deletes - business.Deletes,
+	out := firestore.Operations{Reads: bill.Reads, Writes: bill.Writes, Deletes: bill.Deletes}
+	for _, collection := range append([]string{samples}, workCollections...) {
+		other := bill.Collections[collection]
+		out.Reads, out.Writes, out.Deletes = out.Reads-other.Reads, out.Writes-other.Writes, out.Deletes-other.Deletes
 	}
+	return out
 }

@@ -14,6 +14,7 @@ type View struct {
 	Elapsed time.Duration
 	Totals  Totals
 	Failing map[contracts.Lane]int // records held back by a failed delivery
+	Work    *Tally                 // of the work queues; nil: there are no samples for them
 	Notes   []string               // what an onlooker should know now: outages, open breakers
 }
 
@@ -33,6 +34,9 @@ func (v View) Table() string {
 	}
 	if line := audienceLine(v.Totals.Consumers); line != "" {
 		fmt.Fprintln(&b, line)
+	}
+	if v.Work != nil {
+		fmt.Fprintf(&b, "queues  %s\n", v.Work)
 	}
 	for _, note := range v.Notes {
 		fmt.Fprintf(&b, "%s\n", note)
@@ -54,6 +58,9 @@ func (v View) Line() string {
 	}
 	if line := audienceLine(v.Totals.Consumers); line != "" {
 		fmt.Fprintf(&b, " | %s", line)
+	}
+	if v.Work != nil {
+		fmt.Fprintf(&b, " | %s", v.Work)
 	}
 	return b.String()
 }

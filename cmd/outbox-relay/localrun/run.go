@@ -53,6 +53,7 @@ type Config struct {
 	OpenService func(ctx context.Context, at gcp.Place, wrap func(ier.Target) ier.Target) (Service, error)
 
 	Samples bool
+	Work    bool    // samples for the work queues, which the service runs
 	Rate    float64 // records a second; 0: as fast as it goes
 	Records int64   // 0: until it is stopped
 }
@@ -70,13 +71,14 @@ type Run struct {
 	queue   *demo.QueueWatch
 	ledger  *demo.Ledger
 	sample  *demo.Producers // nil: none
+	tenants *demo.Tenants   // whose work the queues do; nil: none
 	apps    *demo.Clients   // of the accounts whose claims are set; nil: none are
 	began   time.Time
 
 	fail   context.CancelCauseFunc
 	failed context.Context // ends when a part ends with an error
 	// Parts; nil: not started.
-	consuming, serving, producing, outing, troubling, counting, listening *part
+	consuming, serving, producing, outing, troubling, counting, listening, tenanting *part
 }
 
 // Open opens everything. Start must follow, and Show.
@@ -120,6 +122,12 @@ func (l *Run) open(ctx context.Context) (err error) {
 			Rate: l.cfg.Rate, Records: l.cfg.Records, Seed: rand.Uint64(),
 		}
 	}
+	if l.cfg.Work {
+		l.tenants = &demo.Tenants{Client: l.docs, Every: tenantsEvery}
+		if l.cfg.Records > 0 {
+			l.tenants.Every, l.tenants.Count = 0, int(min(l.cfg.Records, tenantsCounted))
+		}
+	}
 	if err := l.openAccounts(ctx); err != nil {
 		return err
 	}
@@ -133,6 +141,9 @@ func (l *Run) Start(ctx context.Context) {
 	if l.cfg.Samples {
 		l.consuming = startPart(ctx, l.fail, l.consumers().Run)
 		l.producing = startPart(ctx, l.fail, l.sample.Run)
+	}
+	if l.tenants != nil {
+		l.tenanting = startPart(ctx, l.fail, l.tenants.Run)
 	}
 	if l.apps != nil {
 		l.listening = startPart(ctx, l.fail, l.apps.Run)
@@ -161,6 +172,10 @@ func (l *Run) greet(w io.Writer) {
 }
 
 const (
+	// tenantsEvery is between two samples for the work queues, and tenantsCounted how many of
+	// each there are at most in a counted run.
+	tenantsEvery   = time.Second
+	tenantsCounted = 12
 	// lookEvery is the pace at which the end is looked for.
 	lookEvery = 50 * time.Millisecond
 	// stalled is the time without news after which the dead-letter queue is
@@ -235,7 +250,16 @@ func (l *Run) view() demo.View {
 	for _, lane := range h.Lanes {
 		failing[lane.Lane] = lane.Waiting
 	}
-	return demo.View{Elapsed: time.Since(l.began), Totals: l.ledger.Totals(), Failing: failing, Notes: l.notes(h)}
+	return demo.View{Work: l.work(), Elapsed: time.Since(l.began), Totals: l.ledger.Totals(), Failing: failing, Notes: l.notes(h)}
+}
+
+// work is what came of the samples for the work queues; nil: there are none.
+func (l *Run) work() *demo.Tally {
+	if l.tenants == nil {
+		return nil
+	}
+	tally := l.tenants.Tally()
+	return &tally
 }
 
 // notes tell of what is out of the ordinary.
@@ -261,6 +285,9 @@ func (l *Run) accountedFor(ctx context.Context) (bool, error) {
 	totals := l.ledger.Totals()
 	in, delivered := totals.Sum()
 	quiet := time.Since(totals.Changed)
+	if !l.tenants.Tally().Complete && quiet <= patience {
+		return false, nil
+	}
 	switch {
 	case in == delivered:
 		return true, nil

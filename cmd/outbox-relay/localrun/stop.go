@@ -17,6 +17,7 @@ import (
 // relay sent has come, lag samples included, so that the sum is right.
 func (l *Run) stopDemo() {
 	l.producing.stop()
+	l.tenanting.stop()
 	l.outing.stop()
 	l.troubling.stop()
 	l.counting.stop()
@@ -71,6 +72,7 @@ func (l *Run) sumUp(counted bool) (demo.Summary, error) {
 		Took: time.Since(l.began), Totals: l.ledger.Totals(), Interrupted: !counted,
 		Bill: demo.RelaysBill(l.Cloud.Firestore.Billing()),
 	}
+	s.Work = l.work()
 	s.Bill.Reads -= l.queue.Reads() // what the demo itself counted
 	if h := s.Totals.Handshakes; h != nil {
 		s.Bill.Reads -= h.Reads

@@ -1,0 +1,168 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
+	"outboxrelay/contracts"
+	"outboxrelay/contracts/outbox"
+	"outboxrelay/relay/workqueue/jobs"
+	"outboxrelay/relay/workqueue/notifications"
+)
+
+// SampleTemplate is the ID of the template that sample jobs name.
+const SampleTemplate = "sample-matter-created"
+
+// WithTemplate returns a copy of a catalog that has SampleTemplate.
+func WithTemplate(c *contracts.Catalog) *contracts.Catalog {
+	out := *c
+	out.Templates = map[string]contracts.Template{SampleTemplate: {
+		Title: "New matter {{.event.payload.name}}", Body: "{{.event.actor}} has created it, {{.recipientId}}.\n",
+	}}
+	for id, t := range c.Templates {
+		out.Templates[id] = t
+	}
+	return &out
+}
+
+// Sample condominiums, each with people of three roles.
+var (
+	condominiums = []notifications.Tenant{{ClientID: "acme", CondominiumID: "palms"}, {ClientID: "acme", CondominiumID: "lake"}, {ClientID: "zenith", CondominiumID: "tower"}}
+	people       = map[string]string{"ana": "admin", "ben": "admin-assistant", "cyd": "resident"}
+)
+
+// tallyEvery is how often what has become of the samples is counted.
+const tallyEvery = 500 * time.Millisecond
+
+// Tenants make work for the work queues: events of condominiums, each for its admin and
+// assistant, and domain events with a job for somebody.
+type Tenants struct {
+	Client *firestore.Client
+	Every  time.Duration // between two of each
+	Count  int           // of each; 0: until the context ends
+
+	mu    sync.Mutex
+	tally Tally
+}
+
+// Tally is what came of the samples.
+type Tally struct {
+	Events, Dispatched, Bells int64 // events, those that are dispatched, and notifications in bells
+	Jobs, Sent                int64
+	Complete                  bool // no more will be made, and all of it is done
+}
+
+// String tells of it on one line.
+func (t Tally) String() string {
+	return fmt.Sprintf("notifications %d of %d dispatched, %d in bells; jobs %d of %d sent", t.Dispatched, t.Events, t.Bells, t.Sent, t.Jobs)
+}
+
+// Tally is the last count. The method of nil tells of nothing to wait for.
+func (t *Tenants) Tally() Tally {
+	if t == nil {
+		return Tally{Complete: true}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tally
+}
+
+// Run makes samples, and counts what becomes of them, until ctx ends or all is done.
+func (t *Tenants) Run(ctx context.Context) error {
+	seed := fmt.Sprintf("%08x", rand.Uint32()) // a second run over kept data makes others
+	t.settle(ctx)
+	made := 0
+	next, count := time.NewTicker(max(t.Every, time.Millisecond)), time.NewTicker(tallyEvery)
+	defer next.Stop()
+	defer count.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-next.C:
+			if t.Count > 0 && made == t.Count {
+				next.Stop()
+				continue
+			}
+			if t.make(ctx, fmt.Sprintf("%s-%d", seed, made), condominiums[made%len(condominiums)]) {
+				made++
+			}
+		case <-count.C:
+			if t.look(ctx, int64(made)).Complete {
+				return nil
+			}
+		}
+	}
+}
+
+// settle writes the people, and tries until they are there.
+func (t *Tenants) settle(ctx context.Context) {
+	for _, tenant := range condominiums {
+		for id, role := range people {
+			ref := t.Client.Doc(tenant.Path() + "/" + notifications.CollectionUsers + "/" + id)
+			for {
+				if _, err := ref.Set(ctx, map[string]any{"role": role, "active": true}); err == nil || !Pause(ctx, appendAgain) {
+					break
+				}
+			}
+		}
+	}
+}
+
+// make makes one event and one job; false: Firestore was away, and they are made later.
+func (t *Tenants) make(ctx context.Context, id string, tenant notifications.Tenant) bool {
+	_, err := t.Client.Doc(tenant.Path()+"/"+notifications.CollectionEvents+"/"+id).Set(ctx, map[string]any{
+		"eventType": "maintenance.ticket_created", "module": "maintenance", "priority": "medium",
+		"title": "Maintenance ticket " + id, "body": "The lift makes a noise.", "dedupeKey": "maintenance:ticket:" + id + ":created",
+		"channels": []string{"in_app"}, "audience": map[string]any{"scope": string(notifications.AdminsAndAssistants), "userIds": []string{}},
+		"entityId": id, "entityType": "ticket_maintenance", "metadata": map[string]any{}, "createdAt": firestore.ServerTimestamp,
+		"createdBy": "cyd", "createdByName": "Cyd", "status": notifications.StatusPending, "clientId": tenant.ClientID, "condominiumId": tenant.CondominiumID,
+	})
+	if err != nil {
+		return false
+	}
+	err = t.Client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
+		_, err := outbox.Emit(ctx, t.Client, tx, outbox.DomainEvent{
+			Type: "matter.created", OrgID: tenant.ClientID, EntityType: "matter", EntityID: id, Actor: "ana", Payload: map[string]any{"name": "Lift " + id},
+		}, outbox.Job{RecipientID: "ben", Channel: "in_app", TemplateID: SampleTemplate})
+		return err
+	})
+	return err == nil
+}
+
+// look counts. What cannot be counted stays as it was.
+func (t *Tenants) look(ctx context.Context, made int64) Tally {
+	now := t.Tally()
+	now.Events, now.Jobs = max(made, now.Events), max(made, now.Jobs)
+	for _, c := range []struct {
+		into  *int64
+		query firestore.Query
+	}{
+		{&now.Dispatched, t.Client.CollectionGroup(notifications.CollectionEvents).Where("status", "==", notifications.StatusEmitted)},
+		{&now.Bells, t.Client.CollectionGroup(notifications.CollectionBells).Query},
+		{&now.Sent, t.Client.Collection(outbox.Jobs).Where("status", "==", outbox.JobSent)},
+	} {
+		result, err := c.query.NewAggregationQuery().WithCount("n").Get(ctx)
+		if value, ok := result["n"].(*firestorepb.Value); err == nil && ok {
+			*c.into = value.GetIntegerValue()
+		}
+	}
+	now.Complete = t.Count > 0 && made == int64(t.Count) && now.Dispatched >= made && now.Sent >= made
+	t.mu.Lock()
+	t.tally = now
+	t.mu.Unlock()
+	return now
+}
+
+// workCollections are what the work queues and the tenants read and write, which is no part of
+// the relay's bill.
+var workCollections = []string{
+	outbox.Jobs, outbox.DomainEvents, jobs.InAppMessages, notifications.CollectionEvents, notifications.CollectionQueue, notifications.CollectionDedupe,
+	notifications.CollectionStats, notifications.CollectionDeadLetters, notifications.CollectionUsers, notifications.CollectionBells,
+}
