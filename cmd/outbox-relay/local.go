@@ -8,6 +8,8 @@ import (
 	"net"
 	"time"
 
+	"cloud.google.com/go/firestore"
+
 	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/localrun"
@@ -16,6 +18,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
+	"outboxrelay/dlq/console"
 	"outboxrelay/ier"
 	"outboxrelay/relay"
 	"outboxrelay/relay/workqueue/notifications"
@@ -154,6 +157,7 @@ type localService struct {
 // command line sees to it.
 func openLocalService(ctx context.Context, cfg serviceConfig, addr net.Addr) (localrun.Service, error) {
 	cfg.instance, cfg.leaseTerm, cfg.mode = localInstance, localLeaseTerm, auth.ModeDev
+	cfg.bells = func(docs *firestore.Client) console.Bells { return &demo.Bells{Client: docs} }
 	var err error
 	if cfg.who, err = auth.New(auth.Config{Mode: cfg.mode, ListenAddr: addr.String(), Log: cfg.log}); err != nil {
 		return nil, err

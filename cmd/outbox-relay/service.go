@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel/trace"
@@ -50,6 +51,7 @@ type serviceConfig struct {
 	catalog      *contracts.Catalog // with no handler target left but that of claims
 	ensureTopics bool
 	queues       queuesConfig
+	bells        func(*firestore.Client) console.Bells // of a local run; nil: there are none
 	// wrapHandler, if not nil, is given each handler target and returns what
 	// takes its place.
 	wrapHandler func(ier.Target) ier.Target
@@ -144,7 +146,7 @@ func (s *service) join(ctx context.Context, cfg serviceConfig) error {
 	if err := s.openQueues(ctx, stores.letters, tracer, cfg); err != nil {
 		return err
 	}
-	return s.openAPI(stores.queue, stores.traces, cfg)
+	return s.openAPI(stores, cfg)
 }
 
 // stores is what the service has of Firestore.

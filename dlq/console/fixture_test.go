@@ -91,7 +91,10 @@ func (f *fixture) api(store dlq.Store, queue *dlq.Queue, change func(*admin.Conf
 	f.t.Helper()
 	c := admin.Config{
 		Letters: queue, Replays: queue, Freezes: queue, Lanes: queue, History: history{queue, trace.New(store, queue, f.catalog)},
-		Catalog: f.catalog, Status: f.status, Authenticator: f.who, Queues: f.work.desk,
+		Catalog: f.catalog, Status: f.status, Authenticator: f.who,
+	}
+	if f.work != nil {
+		c.Queues = f.work.desk
 	}
 	change(&c)
 	api, err := admin.New(c)

@@ -189,3 +189,26 @@ func TestHostileJobs(t *testing.T) {
 		})
 	}
 }
+
+// TestQueuesLook looks at the screens of the queues and at the bell, in each window and theme.
+func TestQueuesLook(t *testing.T) {
+	f := setup(t)
+	at := f.targets()
+	f.work.ring("Fuga en el sótano", "Se registró una fuga de agua en el sótano.")
+	f.work.ring("Ascensor", "El ascensor vuelve a funcionar.")
+	for _, l := range looks {
+		l.as = "dev-operator"
+		p := f.openFor(t, l, "/")
+		for name, path := range map[string]string{"queues": "/queues", "queue": "/queues/jobs", "job": jobPath(at.job), "event": "/queues/notifications/items/" + url.PathEscape(at.event), "bell": "/bell"} {
+			p.goTo(path)
+			if name == "job" {
+				p.Click("#act-requeue summary")
+			}
+			p.picture(fmt.Sprintf("%s %v", name, l))
+			p.accessible(fmt.Sprintf("%s at %v", name, l))
+			p.sideways()
+			p.quiet()
+		}
+		p.close()
+	}
+}

@@ -19,7 +19,7 @@ func queueStory(d *queueDetail, status admin.QueueStatus, known bool, now time.T
 	case !known:
 		t.says(" has the status %q, which is none of queue %s: nobody acts on it", brief(d.Status, maxName), d.Queue)
 	case maybeSent(d.Queue, d.Status):
-		t.says(" failed while it was being sent%s: nobody knows whether it was sent, and nobody sends it again unless a person decides so", failing(d))
+		t.says(" failed while it was being sent: nobody knows whether it was sent, and nobody sends it again unless a person decides so")
 	case status.Bad:
 		t.says(" is %s after %s%s: nobody tries it again unless a person decides so", spelled(d.Status), tries(d), failing(d))
 	case d.Status == statusProcessing:

@@ -51,7 +51,9 @@ func queueTroubles(q admin.WorkQueue, s staleLeases) []trouble {
 	if t, old := oldTrouble(q); old {
 		out = append(out, t)
 	}
-	return append(out, hereTroubles(q)...)
+	out = append(out, hereTroubles(q)...)
+	worstFirst(out)
+	return out
 }
 
 func listPath(q admin.WorkQueue, status string) string {

@@ -25,6 +25,12 @@ type trouble struct {
 // troublesOf finds all of them, those that cannot wait first.
 func troublesOf(f *facts, all []sample) []trouble {
 	out := slices.Concat(instanceTroubles(f), deadTroubles(f.summary), workTroubles(f), targetTroubles(f.targets), laneTroubles(f.lanes), outboxTroubles(f.outboxes), backlogTroubles(f.outboxes, all))
+	worstFirst(out)
+	return out
+}
+
+// worstFirst puts those that cannot wait before the others.
+func worstFirst(out []trouble) {
 	slices.SortStableFunc(out, func(a, b trouble) int {
 		switch {
 		case a.Bad == b.Bad:
@@ -34,7 +40,6 @@ func troublesOf(f *facts, all []sample) []trouble {
 		}
 		return 1
 	})
-	return out
 }
 
 // instanceTroubles are those of the instance that answers.
