@@ -277,9 +277,13 @@ func TestStrangeAnswers(t *testing.T) {
 		kind   contracts.Kind
 		code   string
 	}{
-		"no JSON":       {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, contracts.Attributable, "Internal"},
-		"claims are no JSON": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"users":[{"customAttributes":"{"}]}`)) }, contracts.Attributable, "Internal"},
-		"sent elsewhere": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect) }, contracts.Attributable, "Internal"},
+		"no JSON": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, contracts.Attributable, "Internal"},
+		"claims are no JSON": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"users":[{"customAttributes":"{"}]}`))
+		}, contracts.Attributable, "Internal"},
+		"sent elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, contracts.Attributable, "Internal"},
 		"cut": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write([]byte("{"))
