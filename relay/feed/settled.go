@@ -77,7 +77,7 @@ func instantOf(t time.Time) instant {
 	if t.IsZero() {
 		return 0
 	}
-	return instant(uint64(t.UnixNano()) ^ 1<<63) //nolint:gosec // the sign becomes the order
+	return instant(uint64(t.UnixNano()) ^ 1<<63) // the sign becomes the order
 }
 
 func newSettledRing(size int) *settledRing {
