@@ -1,14 +1,18 @@
-// Package firebase is the claims handler's Accounts over the Firebase Admin SDK.
+// Package firebase is the claims handler's Accounts over the API of Firebase Auth,
+// Identity Toolkit. It makes the three calls itself that Firebase's Admin SDK would make:
+// with that come clients of storage and messaging and all of Envoy's configuration, a third
+// of the program, whose descriptors are read into memory at each start.
 package firebase
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-
-	"firebase.google.com/go/v4/auth"
+	"strconv"
+	"time"
 
 	"outboxrelay/claims"
 )
@@ -33,11 +37,8 @@ func WithEmulator(address string) Option {
 }
 
 // Open returns the users of project. It contacts nobody. ctx gives values to the
-// later search for credentials; its end does not end the Accounts.
-//
-// With FIREBASE_AUTH_EMULATOR_HOST the SDK makes the connections itself, and
-// repeats calls that found nobody or a 503, within the caller's time. In
-// production and with WithEmulator each call is made once.
+// later search for credentials; its end does not end the Accounts. Each call is made
+// once.
 func Open(ctx context.Context, project string, opts ...Option) (*Accounts, error) {
 	if project == "" {
 		return nil, errors.New("open Firebase Auth: no project")
@@ -70,11 +71,8 @@ func (a *Accounts) Ready(ctx context.Context) error {
 // Claims implements claims.Accounts.
 func (a *Accounts) Claims(ctx context.Context, uid string) (map[string]any, error) {
 	var custom map[string]any
-	err := a.call(ctx, func(ctx context.Context, c *auth.Client) error {
-		user, err := c.GetUser(ctx, uid)
-		if err == nil {
-			custom = user.CustomClaims
-		}
+	err := a.call(ctx, uid, func(ctx context.Context, t *toolkit) (err error) {
+		custom, err = t.lookup(ctx, uid)
 		return err
 	})
 	return custom, err
@@ -82,25 +80,39 @@ func (a *Accounts) Claims(ctx context.Context, uid string) (map[string]any, erro
 
 // SetClaims implements claims.Accounts.
 func (a *Accounts) SetClaims(ctx context.Context, uid string, custom map[string]any) error {
-	return a.call(ctx, func(ctx context.Context, c *auth.Client) error { return c.SetCustomUserClaims(ctx, uid, custom) })
+	if custom == nil {
+		custom = map[string]any{}
+	}
+	return a.call(ctx, uid, func(ctx context.Context, t *toolkit) error {
+		encoded, err := json.Marshal(custom)
+		if err != nil {
+			return &refusal{fmt.Errorf("encode claims: %w", err)}
+		}
+		return t.update(ctx, change{UID: uid, Claims: string(encoded)})
+	})
 }
 
 // RevokeTokens implements claims.Accounts.
 func (a *Accounts) RevokeTokens(ctx context.Context, uid string) error {
-	return a.call(ctx, func(ctx context.Context, c *auth.Client) error { return c.RevokeRefreshTokens(ctx, uid) })
+	return a.call(ctx, uid, func(ctx context.Context, t *toolkit) error {
+		return t.update(ctx, change{UID: uid, ValidSince: strconv.FormatInt(time.Now().Unix(), 10)})
+	})
 }
 
+// maxUID is the longest uid that Firebase gives out, in bytes.
+const maxUID = 128
+
 // call makes one call and classifies its failure.
-func (a *Accounts) call(ctx context.Context, do func(context.Context, *auth.Client) error) error {
+func (a *Accounts) call(ctx context.Context, uid string, do func(context.Context, *toolkit) error) error {
+	if uid == "" || len(uid) > maxUID {
+		return classify(ctx, &refusal{fmt.Errorf("uid has %d bytes, want 1 to %d", len(uid), maxUID)})
+	}
 	client, err := a.opener.client(ctx)
 	if err != nil {
 		return err
 	}
-	once, cancel := context.WithCancel(ctx)
-	defer cancel()
-	try := &attempt{giveUp: cancel}
-	if err := do(try.within(once), client); err != nil {
-		return classify(ctx, err, try)
+	if err := do(ctx, client); err != nil {
+		return classify(ctx, err)
 	}
 	return nil
 }

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	sdk "firebase.google.com/go/v4"
 	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
+	"golang.org/x/oauth2"
+	"google.golang.org/api/option"
 
 	"outboxrelay/claims"
 	"outboxrelay/contracts"
@@ -24,12 +28,7 @@ import (
 const googleAuth = "OUTBOX_RELAY_GOOGLE_AUTH"
 
 func TestMain(m *testing.M) {
-	opts := []goleak.Option{goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")} // started by an import
-	if os.Getenv(googleAuth) != "" {
-		// Where the variable makes the SDK connect by itself, nobody closes that.
-		opts = append(opts, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
-	}
-	goleak.VerifyTestMain(m, opts...)
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }
 
 // newAuth starts the embedded Auth for one test.
@@ -47,40 +46,72 @@ func newAuth(t *testing.T) (*localauth.Server, string) {
 	return server, address
 }
 
-// open returns the accounts of a project of the test's own, with one user, u-1.
-func open(t *testing.T, address string, opts ...Option) *Accounts {
+// open returns the accounts of a project of the test's own, with one user, u-1; and
+// the Admin SDK's client of it. The address is given by option, or by the environment.
+func open(t *testing.T, address string, byOption bool) (*Accounts, *auth.Client) {
 	t.Helper()
-	a, err := Open(t.Context(), "p-"+uuid.NewString()[:8], append([]Option{WithEmulator(address)}, opts...)...)
+	project := "p-" + uuid.NewString()[:8]
+	client := adminSDK(t, address, project)
+	opts := []Option{WithEmulator(address)}
+	if !byOption {
+		t.Setenv(EnvEmulator, address)
+		opts = nil
+	}
+	a, err := Open(t.Context(), project, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.Close)
-	client, err := a.opener.client(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, err := client.CreateUser(t.Context(), (&auth.UserToCreate{}).UID("u-1")); err != nil {
 		t.Fatal(err)
 	}
-	return a
+	return a, client
 }
 
-// places are where the SDK is led to an emulator.
-func places(t *testing.T, test func(t *testing.T, a *Accounts)) {
-	t.Run("by option", func(t *testing.T) {
-		_, address := newAuth(t)
-		test(t, open(t, address))
-	})
-	t.Run("by the environment", func(t *testing.T) {
-		_, address := newAuth(t)
-		t.Setenv(EnvEmulator, address)
-		test(t, open(t, ""))
-	})
-	t.Run("Google's by option", func(t *testing.T) { test(t, open(t, onGoogle(t))) })
-	t.Run("Google's by the environment", func(t *testing.T) {
-		t.Setenv(EnvEmulator, onGoogle(t))
-		test(t, open(t, ""))
-	})
+// adminSDK is Firebase's own client, of an emulator.
+func adminSDK(t *testing.T, address, project string) *auth.Client {
+	t.Helper()
+	base := newBase()
+	t.Cleanup(base.CloseIdleConnections)
+	owner := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: ownerToken})
+	app, err := sdk.NewApp(t.Context(), &sdk.Config{ProjectID: project},
+		option.WithHTTPClient(&http.Client{Transport: toEmulator{address, base}}), option.WithTokenSource(owner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(EnvEmulator, "") // which would win
+	client, err := app.Auth(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// toEmulator sends the SDK's requests for Google's host to an emulator.
+type toEmulator struct {
+	address string
+	next    http.RoundTripper
+}
+
+func (e toEmulator) RoundTrip(req *http.Request) (*http.Response, error) {
+	to := req.Clone(req.Context())
+	to.URL.Path = "/" + req.URL.Host + req.URL.Path
+	to.URL.Scheme, to.URL.Host, to.Host = "http", e.address, ""
+	to.Header.Set("Authorization", "Bearer "+ownerToken)
+	return e.next.RoundTrip(to)
+}
+
+// places are where an emulator is, and how we are told of it.
+func places(t *testing.T, test func(t *testing.T, a *Accounts, sdk *auth.Client)) {
+	embedded := func(t *testing.T) string { _, address := newAuth(t); return address }
+	for name, address := range map[string]func(*testing.T) string{"": embedded, "Google's ": onGoogle} {
+		for how, byOption := range map[string]bool{"by option": true, "by the environment": false} {
+			t.Run(name+how, func(t *testing.T) {
+				a, client := open(t, address(t), byOption)
+				test(t, a, client)
+			})
+		}
+	}
 }
 
 func onGoogle(t *testing.T) string {
@@ -92,8 +123,9 @@ func onGoogle(t *testing.T) string {
 	return address
 }
 
+// TestAccounts: what we do is what the Admin SDK sees, and the other way round.
 func TestAccounts(t *testing.T) {
-	places(t, func(t *testing.T, a *Accounts) {
+	places(t, func(t *testing.T, a *Accounts, admin *auth.Client) {
 		ctx := t.Context()
 		if err := a.Ready(ctx); err != nil {
 			t.Fatal(err)
@@ -101,21 +133,38 @@ func TestAccounts(t *testing.T) {
 		if got, err := a.Claims(ctx, "u-1"); err != nil || len(got) != 0 {
 			t.Errorf("a new user has claims %v, %v", got, err)
 		}
-		if err := a.SetClaims(ctx, "u-1", map[string]any{"roles": []any{"<admin>"}, "claimsVersion": int64(7), "on": true}); err != nil {
-			t.Fatal(err)
+		given := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": int64(7), "on": true}
+		want := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": 7.0, "on": true}
+		for name, set := range map[string]func() error{
+			"we":      func() error { return a.SetClaims(ctx, "u-1", given) },
+			"the SDK": func() error { return admin.SetCustomUserClaims(ctx, "u-1", given) },
+		} {
+			if err := set(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := a.Claims(ctx, "u-1")
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s set: we read %v: %s", name, err, diff)
+			}
+			user, err := admin.GetUser(ctx, "u-1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, user.CustomClaims); diff != "" {
+				t.Errorf("%s set: the SDK reads %s", name, diff)
+			}
+			if err := a.SetClaims(ctx, "u-1", nil); err != nil {
+				t.Fatal(err)
+			}
+			if user, err := admin.GetUser(ctx, "u-1"); err != nil || len(user.CustomClaims) > 0 {
+				t.Errorf("taken away, they are %v, %v", user.CustomClaims, err)
+			}
 		}
-		got, err := a.Claims(ctx, "u-1")
-		if diff := cmp.Diff(map[string]any{"roles": []any{"<admin>"}, "claimsVersion": 7.0, "on": true}, got); err != nil || diff != "" {
-			t.Errorf("%v: %s", err, diff)
-		}
+		before := time.Now().Add(-time.Minute).UnixMilli()
 		if err := a.RevokeTokens(ctx, "u-1"); err != nil {
 			t.Error(err)
 		}
-		client, err := a.opener.client(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if user, err := client.GetUser(ctx, "u-1"); err != nil || user.TokensValidAfterMillis == 0 {
+		if user, err := admin.GetUser(ctx, "u-1"); err != nil || user.TokensValidAfterMillis < before {
 			t.Errorf("got %+v, %v, want the tokens revoked", user, err)
 		}
 		for name, err := range map[string]error{
@@ -126,12 +175,18 @@ func TestAccounts(t *testing.T) {
 				t.Errorf("%s: got %v", name, err)
 			}
 		}
+		if err := a.SetClaims(ctx, "u-1", map[string]any{"aud": 1}); contracts.KindOf(err) != contracts.Permanent || contracts.CodeOf(err) != claims.CodeReserved {
+			t.Errorf("a reserved claim: got %v", err)
+		}
+		if err := a.SetClaims(ctx, "u-1", map[string]any{"a": strings.Repeat("a", 1000)}); contracts.KindOf(err) != contracts.Permanent || contracts.CodeOf(err) != claims.CodeTooLarge {
+			t.Errorf("too many claims: got %v", err)
+		}
 	})
 }
 
 func TestFailures(t *testing.T) {
 	server, address := newAuth(t)
-	a := open(t, address)
+	a, _ := open(t, address, true)
 	for _, c := range []struct {
 		name  string
 		fault localauth.Fault
@@ -194,48 +249,62 @@ func TestFailures(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("what the SDK refuses", func(t *testing.T) {
-		if err := a.SetClaims(t.Context(), "u-1", map[string]any{"aud": 1}); contracts.KindOf(err) != contracts.Attributable || contracts.CodeOf(err) != "InvalidArgument" {
-			t.Errorf("got %v", err)
+	t.Run("what is not sent", func(t *testing.T) {
+		for name, err := range map[string]error{
+			"no uid": a.RevokeTokens(t.Context(), ""), "a uid that is none": a.RevokeTokens(t.Context(), strings.Repeat("u", 129)),
+			"claims that are no JSON": a.SetClaims(t.Context(), "u-1", map[string]any{"f": func() {}}),
+		} {
+			if contracts.KindOf(err) != contracts.Attributable || contracts.CodeOf(err) != "InvalidArgument" {
+				t.Errorf("%s: got %v", name, err)
+			}
 		}
 	})
 }
 
 func TestNobodyListens(t *testing.T) {
 	server, address := newAuth(t)
-	byOption := open(t, address)
+	a, _ := open(t, address, true)
 	server.Close()
-	start := time.Now()
-	if _, err := byOption.Claims(t.Context(), "u-1"); contracts.KindOf(err) != contracts.Outage || contracts.CodeOf(err) != "Unavailable" {
-		t.Errorf("got %v after %v", err, time.Since(start))
+	if _, err := a.Claims(t.Context(), "u-1"); contracts.KindOf(err) != contracts.Outage || contracts.CodeOf(err) != "Unavailable" {
+		t.Errorf("got %v", err)
 	}
-	t.Run("by the environment", func(t *testing.T) {
-		t.Setenv(EnvEmulator, address)
-		a, err := Open(t.Context(), "p")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		if _, err := a.Claims(ctx, "u-1"); contracts.KindOf(err) != contracts.Outage {
-			t.Errorf("got %v", err)
-		}
-	})
 }
 
-// TestFaultsInTheEnvironment: where the SDK connects by itself, it still tells
-// what the answer was.
-func TestFaultsInTheEnvironment(t *testing.T) {
-	server, address := newAuth(t)
-	t.Setenv(EnvEmulator, address)
-	a := open(t, "")
-	if _, err := server.Faults().Add(localauth.Fault{Status: 429, RetryAfter: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := a.Claims(t.Context(), "u-1")
-	var asked interface{ RetryAfter() time.Duration }
-	if contracts.CodeOf(err) != "ResourceExhausted" || !errors.As(err, &asked) || asked.RetryAfter() != time.Minute {
-		t.Errorf("got %v", err)
+// TestStrangeAnswers: what is no answer of Identity Toolkit's is not taken for one.
+func TestStrangeAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		kind   contracts.Kind
+		code   string
+	}{
+		"no JSON": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, contracts.Attributable, "Internal"},
+		"claims are no JSON": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"users":[{"customAttributes":"{"}]}`))
+		}, contracts.Attributable, "Internal"},
+		"sent elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}, contracts.Attributable, "Internal"},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("{"))
+		}, contracts.Outage, "Unavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { calls++; c.answer(w, r) }))
+			defer server.Close()
+			a, err := Open(t.Context(), "p", WithEmulator(server.Listener.Addr().String()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			if _, err := a.Claims(t.Context(), "u-1"); contracts.KindOf(err) != c.kind || contracts.CodeOf(err) != c.code {
+				t.Errorf("got %v", err)
+			}
+			if calls != 1 {
+				t.Errorf("%d calls were made, want 1", calls)
+			}
+		})
 	}
 }
 
@@ -266,7 +335,7 @@ func TestNoCredentials(t *testing.T) {
 		t.Errorf("got %v at once, want to look again later", err)
 	}
 	a.opener.tried = a.opener.tried.Add(-lookAgainAfter)
-	// The key is none, which the SDK finds out when it wants to sign.
+	// The key is none, which may be found out when it is to sign.
 	if err := a.Ready(t.Context()); err != nil && !strings.Contains(err.Error(), "key") {
 		t.Errorf("got %v", err)
 	}

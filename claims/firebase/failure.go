@@ -4,14 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
-
-	"firebase.google.com/go/v4/auth"
-	"firebase.google.com/go/v4/errorutils"
 
 	"outboxrelay/claims"
 	"outboxrelay/contracts"
@@ -48,32 +43,27 @@ func (e *callError) RetryAfter() time.Duration { return e.after }
 
 // classify gives a failed call its kind and code. Its text is Auth's message
 // without the rest of the answer.
-func classify(ctx context.Context, err error, try *attempt) error {
-	status, header, message := try.status, try.header, ""
-	if resp := errorutils.HTTPResponse(err); resp != nil { //nolint:bodyclose // a copy in memory, whose Close does nothing
-		status, header = resp.StatusCode, resp.Header
-		message = messageOf(resp)
-	}
+func classify(ctx context.Context, err error) error {
 	f := &contracts.Failure{Err: err}
-	if status >= http.StatusBadRequest {
-		f.Err = fmt.Errorf("answer %d %s", status, message)
+	answer, refused := (*answered)(nil), (*refusal)(nil)
+	var header http.Header
+	if errors.As(err, &answer) {
+		header = answer.header
+		f.Kind, f.Code = judge(answer.status, answer.message)
+		f.Own = f.Code == codeInvalidArgument
 	}
 	switch {
-	case auth.IsUserNotFound(err):
-		f.Kind, f.Code, f.Own, f.Err = contracts.Attributable, claims.CodeUserNotFound, true, errors.New("no user has that uid")
-	case status >= http.StatusBadRequest:
-		f.Kind, f.Code = judge(status, message)
-		f.Own = f.Code == codeInvalidArgument
-	case status != 0: // it answered, and the SDK could not make sense of it
+	case errors.Is(err, errNoUser), f.Code == claims.CodeUserNotFound:
+		f.Kind, f.Code, f.Own, f.Err = contracts.Attributable, claims.CodeUserNotFound, true, errNoUser
+	case answer != nil:
+	case errors.Is(err, errUnreadable):
 		f.Kind, f.Code = contracts.Attributable, codeInternal
+	case errors.As(err, &refused):
+		f.Kind, f.Code, f.Own = contracts.Attributable, codeInvalidArgument, true
 	case ctx.Err() != nil:
 		f.Kind, f.Code = contracts.Outage, codeOf(ctx.Err())
-	case try.err != nil:
-		f.Kind, f.Code, f.Err = contracts.Outage, codeUnavailable, try.err
-	case errorutils.IsUnavailable(err), errorutils.IsDeadlineExceeded(err), errorutils.IsUnknown(err): // the SDK's words for no connection
+	default: // no connection, or one that was cut
 		f.Kind, f.Code = contracts.Outage, codeUnavailable
-	default: // the SDK refused to make the call
-		f.Kind, f.Code, f.Own = contracts.Attributable, codeInvalidArgument, true
 	}
 	return &callError{Failure: f, after: retryAfter(header)}
 }
@@ -82,6 +72,8 @@ func classify(ctx context.Context, err error, try *attempt) error {
 func judge(status int, message string) (contracts.Kind, string) {
 	word, _, _ := strings.Cut(message, " ")
 	switch strings.TrimSuffix(word, ":") {
+	case "USER_NOT_FOUND":
+		return contracts.Attributable, claims.CodeUserNotFound
 	case "CLAIMS_TOO_LARGE":
 		return contracts.Permanent, claims.CodeTooLarge
 	case "FORBIDDEN_CLAIM":
@@ -113,13 +105,13 @@ func judge(status int, message string) (contracts.Kind, string) {
 const maxMessage = 200
 
 // messageOf reads Identity Toolkit's message out of an answer.
-func messageOf(resp *http.Response) string {
+func messageOf(encoded []byte) string {
 	var body struct {
 		Error struct {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&body); err != nil {
+	if err := json.Unmarshal(encoded, &body); err != nil {
 		return ""
 	}
 	m := body.Error.Message

@@ -1,6 +1,7 @@
 package firebase
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,6 @@ import (
 	"os"
 	"time"
 
-	sdk "firebase.google.com/go/v4"
-	"firebase.google.com/go/v4/auth"
-	"golang.org/x/oauth2"
 	"google.golang.org/api/option"
 	"google.golang.org/api/transport"
 	httptransport "google.golang.org/api/transport/http"
@@ -28,23 +26,23 @@ const lookAgainAfter = 5 * time.Second
 // scopes are those of the Identity Toolkit API.
 var scopes = []string{"https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/identitytoolkit"}
 
-// opener makes the SDK's client, once there are credentials for it.
+// opener makes the client, once there are credentials for it.
 type opener struct {
 	ctx      context.Context // for what outlives a call: the credentials' own requests
 	project  string
 	emulator string // HOST:PORT; "": none by option
 	base     *http.Transport
-	find     func() (*auth.Client, error) // open
+	find     func() (*toolkit, error) // open
 
 	busy   chan struct{} // held while the fields below are in use
-	opened *auth.Client
+	opened *toolkit
 	lacks  error     // why the last try failed
 	tried  time.Time // when
 }
 
-// client returns the SDK's client, or why there is none. The look for credentials
+// client returns the client, or why there is none. The look for credentials
 // knows no context: who waits for it no longer leaves it to whoever comes next.
-func (o *opener) client(ctx context.Context) (*auth.Client, error) {
+func (o *opener) client(ctx context.Context) (*toolkit, error) {
 	select {
 	case o.busy <- struct{}{}:
 	case <-ctx.Done():
@@ -55,7 +53,7 @@ func (o *opener) client(ctx context.Context) (*auth.Client, error) {
 		return o.opened, nil
 	}
 	looked := make(chan struct{})
-	var found *auth.Client
+	var found *toolkit
 	var lacks error
 	go func() { // ends with the look
 		defer func() { <-o.busy }()
@@ -75,7 +73,7 @@ func gaveUp(ctx context.Context) error {
 }
 
 // look opens the client, unless that failed a moment ago.
-func (o *opener) look() (*auth.Client, error) {
+func (o *opener) look() (*toolkit, error) {
 	if o.lacks != nil && time.Since(o.tried) < lookAgainAfter {
 		return nil, o.lacks
 	}
@@ -84,33 +82,22 @@ func (o *opener) look() (*auth.Client, error) {
 	return o.opened, o.lacks
 }
 
-func (o *opener) open() (*auth.Client, error) {
-	opts, err := o.options()
+func (o *opener) open() (*toolkit, error) {
+	if address := cmp.Or(os.Getenv(EnvEmulator), o.emulator); address != "" {
+		t := newToolkit(&http.Client{Transport: o.base, CheckRedirect: asAnswered}, "http://"+address+"/"+host, o.project)
+		t.bearer = ownerToken
+		return t, nil
+	}
+	to, err := o.authorized()
 	if err != nil {
 		return nil, outage(codeNoCredentials, fmt.Errorf("find credentials of Firebase Auth: %w; run as a service account with role "+
 			"roles/firebaseauth.admin, or set GOOGLE_APPLICATION_CREDENTIALS, or %s for an emulator", err, EnvEmulator))
 	}
-	app, err := sdk.NewApp(o.ctx, &sdk.Config{ProjectID: o.project}, opts...)
-	if err != nil {
-		return nil, outage(codeNoCredentials, fmt.Errorf("open Firebase: %w", err))
-	}
-	client, err := app.Auth(o.ctx)
-	if err != nil {
-		return nil, outage(codeNoCredentials, fmt.Errorf("open Firebase Auth: %w", err))
-	}
-	return client, nil
+	return newToolkit(&http.Client{Transport: to, CheckRedirect: asAnswered}, production, o.project), nil
 }
 
-// options are the SDK's. It passes them over where EnvEmulator is set.
-func (o *opener) options() ([]option.ClientOption, error) {
-	switch {
-	case os.Getenv(EnvEmulator) != "":
-		return nil, nil
-	case o.emulator != "":
-		to := single{emulator{o.emulator, o.base}}
-		owner := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: ownerToken})
-		return []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: to}), option.WithTokenSource(owner)}, nil
-	}
+// authorized is base with the credentials that this process runs with.
+func (o *opener) authorized() (http.RoundTripper, error) {
 	creds, err := transport.Creds(o.ctx, option.WithScopes(scopes...))
 	if err != nil {
 		return nil, err
@@ -118,11 +105,7 @@ func (o *opener) options() ([]option.ClientOption, error) {
 	if creds == nil {
 		return nil, errors.New("none were found")
 	}
-	to, err := httptransport.NewTransport(o.ctx, o.base, option.WithCredentials(creds))
-	if err != nil {
-		return nil, err
-	}
-	return []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: single{to}}), option.WithCredentials(creds)}, nil
+	return httptransport.NewTransport(o.ctx, o.base, option.WithCredentials(creds))
 }
 
 func outage(code string, err error) error {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-
-	"firebase.google.com/go/v4/auth"
 )
 
 // Whoever waits for credentials that take their time may leave; the look goes on, and
@@ -16,8 +14,8 @@ func TestLookForCredentialsIsNotWaitedForWithoutEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	begun, found := make(chan struct{}), make(chan *auth.Client)
-	a.opener.find = func() (*auth.Client, error) {
+	begun, found := make(chan struct{}), make(chan *toolkit)
+	a.opener.find = func() (*toolkit, error) {
 		close(begun)
 		return <-found, nil
 	}
@@ -29,7 +27,7 @@ func TestLookForCredentialsIsNotWaitedForWithoutEnd(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("left with %v, want %v", err, context.Canceled)
 	}
-	client := new(auth.Client)
+	client := new(toolkit)
 	found <- client
 	if got, err := a.opener.client(t.Context()); got != client || err != nil {
 		t.Errorf("got %p, %v; want what the look found", got, err)

@@ -109,7 +109,7 @@ func (m *Machine) remove(r *Record, at time.Time) {
 	m.hasLeft(r)
 	m.buried(r)
 	if !at.IsZero() {
-		m.settled.add(r.ring(), r.ID, settled{at: at})
+		m.settled.add(r.ring(), r.ID, settled{at: instantOf(at)})
 	}
 	f := r.feed()
 	if f == nil {

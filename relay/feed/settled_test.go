@@ -27,17 +27,33 @@ func TestSettledRingRemembersTheLast(t *testing.T) {
 				}
 			}
 			last[id] = at(int64(i))
-			ring.add(id, settled{at: last[id]})
+			ring.add(id, settled{at: instantOf(last[id])})
 		}
 		if len(ring.records) != len(first) || len(ring.order) != len(first) {
 			t.Fatalf("the ring holds %d records, want %d", len(ring.records), len(first))
 		}
 		for _, id := range first {
-			if got := ring.records[id].at; !got.Equal(last[id]) {
+			if got := ring.records[id].at; got != instantOf(last[id]) {
 				t.Fatalf("%s was settled at %v, want %v", id, got, last[id])
 			}
 		}
 	})
+}
+
+func TestInstantsHaveTheOrderOfTheirTimes(t *testing.T) {
+	last := instantOf(time.Time{})
+	if last != 0 {
+		t.Errorf("the zero time is %d, want 0", last)
+	}
+	for _, year := range []int{1678, 1969, 1970, 1971, 2026, 2261} {
+		for _, after := range []time.Duration{0, time.Nanosecond, time.Hour} {
+			next := instantOf(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Add(after))
+			if next <= last {
+				t.Errorf("%v into %d is %d, not after %d", after, year, next, last)
+			}
+			last = next
+		}
+	}
 }
 
 // room is a memory that has room.

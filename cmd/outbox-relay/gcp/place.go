@@ -43,6 +43,9 @@ func (p Place) DialFirestore(ctx context.Context) (*dlqfirestore.Client, error) 
 		option.WithGRPCDialOption(grpc.WithConnectParams(ierpubsub.ConnectParams)),
 		option.WithGRPCDialOption(ierpubsub.OwnBuffers),
 	}
+	for _, window := range windows {
+		opts = append(opts, option.WithGRPCDialOption(window))
+	}
 	if p.Firestore != "" {
 		opts = append(opts, local.FirestoreOptions(p.Firestore)...)
 	}

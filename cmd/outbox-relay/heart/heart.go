@@ -2,12 +2,9 @@
 package heart
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"runtime/pprof"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,23 +118,6 @@ func (h *Heart) tell(stuck bool) (news bool) {
 	news = stuck && !h.told
 	h.told = stuck
 	return news
-}
-
-// maxStacks keeps a log entry well below Cloud Logging's 256 KiB.
-const maxStacks = 128 << 10
-
-// goroutines tells where they stand, alike ones together. It holds no values.
-func goroutines() string {
-	var out bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {
-		return "cannot be told: " + err.Error()
-	}
-	if out.Len() > maxStacks {
-		cut := out.Len() - maxStacks
-		out.Truncate(maxStacks)
-		return out.String() + "\n... " + strconv.Itoa(cut) + " bytes more"
-	}
-	return out.String()
 }
 
 const (

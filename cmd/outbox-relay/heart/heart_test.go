@@ -47,7 +47,7 @@ func TestHeartStopsWithoutBeats(t *testing.T) {
 		if code, _ := healthz(h); code != http.StatusServiceUnavailable {
 			t.Errorf("asked again: %d", code)
 		}
-		if logged.Len() != 1 || !strings.Contains(logged.All()[0].ContextMap()["goroutines"].(string), "goroutine profile") {
+		if logged.Len() != 1 || !strings.Contains(logged.All()[0].ContextMap()["goroutines"].(string), "heart.(*Heart).ServeHTTP") {
 			t.Errorf("logged %v, want the goroutines once", logged.All())
 		}
 		slow.Beat()
