@@ -67,7 +67,7 @@ test-race: ## run the tests under the race detector; those of the whole program 
 
 # The tests that take long: see deploy/local/thorough.
 # CI fails if one of them has no match here, and runs nowhere.
-SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|CannotStartIsTold|ServiceIsReproducible|ServiceOutOfItsImage|TwoBuildsHaveOneDigest|RunOfAFewFaults|ShowsAnOutage|TestBill|TargetThatFlaps|DeliveredOnce|IdleHour|WhatIsNeeded
+SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|CannotStartIsTold|ServiceIsReproducible|ServiceOutOfItsImage|TwoBuildsHaveOneDigest|RunOfAFewFaults|ShowsAnOutage|TestBill|TargetThatFlaps|DeliveredOnce|IdleHour|WhatIsNeeded|ShardsLift|QuietOutboxes|ListenersBeyond
 
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long
