@@ -39,9 +39,10 @@ type cloud struct {
 }
 
 // onEmbedded starts an embedded Firestore, which has the indexes that a deployment has and
-// no others.
+// no others. The test runs beside those that do so, too: it waits, most of the time.
 func onEmbedded(t *testing.T) *cloud {
 	t.Helper()
+	t.Parallel()
 	declared := Indexes()
 	server, address := firestoretest.Start(t, localfirestore.Options{Indexes: &declared})
 	return &cloud{address, server}
