@@ -64,12 +64,12 @@ node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what 
 RACERS := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .PHONY: test-race
-test-race: ## run the tests under the race detector; those in a browser, too, where a Chromium is installed
-	OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
+test-race: ## run the tests under the race detector; those of the whole program and, where a Chromium is installed, in a browser, too
+	OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
 
 # The tests that take long: see deploy/local/thorough.
 # CI fails if one of them has no match here, and runs nowhere.
-SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|CannotStartIsTold|ServiceIsReproducible|ServiceOutOfItsImage|TwoBuildsHaveOneDigest|RunOfAFewFaults|ShowsAnOutage|TestBill|TargetThatFlaps|DeliveredOnce|IdleHour|WhatIsNeeded|KilledOverAndOver|BesideMany
+SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoiled|Screens|Looks|Barred|CostsWhatIsBilled|CostWhatIsBilled|AlertsFire|BulkReplaySurvives|Operations|EveryFigureIsMeasured|CannotStartIsTold|ServiceIsReproducible|ServiceOutOfItsImage|TwoBuildsHaveOneDigest|RunOfAFewFaults|ShowsAnOutage|TestBill|TargetThatFlaps|DeliveredOnce|IdleHour|WhatIsNeeded|KilledOverAndOver|BesideMany|ShardsLift|QuietOutboxes|ListenersBeyond
 
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long

@@ -18,6 +18,7 @@ import (
 	inboxes "outboxrelay/contracts/inbox"
 	inboxfirestore "outboxrelay/contracts/inbox/firestore"
 	localpubsub "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/consumers"
 	dlqfirestore "outboxrelay/dlq/firestore"
@@ -152,7 +153,10 @@ func replayedToOne(t *testing.T, c *cloud) {
 
 // A consumer stops and starts while it reads. What it writes in the transaction of its inbox
 // happens exactly once, and in order.
-func TestEffectsInTheInboxsTransactionHappenOnce(t *testing.T) { effectsOnce(t, newCloud(t), 60, true) }
+func TestEffectsInTheInboxsTransactionHappenOnce(t *testing.T) {
+	thorough.EndToEnd(t)
+	effectsOnce(t, newCloud(t), 60, true)
+}
 
 func TestEffectsInTheInboxsTransactionHappenOnceOnGoogle(t *testing.T) {
 	effectsOnce(t, onGoogle(t), 120, false) // the emulator brings what it delivers again in any order, as Pub/Sub does not

@@ -16,13 +16,18 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 )
 
 // TestEndurance and its twin deliver many records over all outboxes while one
 // publish call in twenty fails, half of those after the server took it.
 // OUTBOX_RELAY_ENDURANCE sets how many at least.
-func TestEndurance(t *testing.T)         { endure(t, newCloud(t)) }
+func TestEndurance(t *testing.T) {
+	thorough.EndToEnd(t)
+	endure(t, newCloud(t))
+}
+
 func TestEnduranceOnGoogle(t *testing.T) { endure(t, onGoogle(t)) }
 
 // publishFaults fails a share of publish calls, seeded.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // Flows of these tests: about as many records as Google's emulators take beside
@@ -87,7 +88,11 @@ func TestSuccessorKnowsWhatWasDelivered(t *testing.T) {
 	f.wantNoAttempts(records)
 }
 
-func TestPartitionedOwnerBeginsNothing(t *testing.T)         { partitionedOwner(t, newCloud(t)) }
+func TestPartitionedOwnerBeginsNothing(t *testing.T) {
+	thorough.EndToEnd(t)
+	partitionedOwner(t, newCloud(t))
+}
+
 func TestPartitionedOwnerBeginsNothingOnGoogle(t *testing.T) { partitionedOwner(t, onGoogle(t)) }
 
 // An owner that cannot reach Firestore, but Pub/Sub, begins no delivery once its
@@ -136,7 +141,11 @@ func partitionedOwner(t *testing.T, c *cloud) {
 	f.wantNoAttempts(slices.Concat(records, more))
 }
 
-func TestLoneOwnerKeepsItsMemory(t *testing.T)         { loneOwner(t, newCloud(t)) }
+func TestLoneOwnerKeepsItsMemory(t *testing.T) {
+	thorough.EndToEnd(t)
+	loneOwner(t, newCloud(t))
+}
+
 func TestLoneOwnerKeepsItsMemoryOnGoogle(t *testing.T) { loneOwner(t, onGoogle(t)) }
 
 // An instance alone loses Firestore for longer than its term. Nobody took its

@@ -16,7 +16,7 @@ const modelChecks = "4000"
 // besideEach is how many tests run at once for each processor, unless -parallel
 // says so. They wait most of the time, for servers over gRPC and for intervals to
 // pass: alone, each leaves two thirds of a processor idle.
-const besideEach = 3
+const besideEach = 5
 
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{

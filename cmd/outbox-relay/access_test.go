@@ -13,6 +13,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/dlq/admin/auth/authtest"
 	"outboxrelay/relay"
@@ -95,6 +96,7 @@ func (g *gated) pause(who, audience, verb string) int {
 // Roles change while the service runs: who is given one may act within a second
 // or two, who loses it may not any more, and a file with faults changes nothing.
 func TestE2EOperationsChangeRoles(t *testing.T) {
+	thorough.EndToEnd(t)
 	g := openGated(t, newAudience)
 	if got := g.pause("alice@example.com", newAudience, "pause"); got != http.StatusOK {
 		t.Errorf("alice as operator: %d", got)

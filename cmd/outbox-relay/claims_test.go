@@ -17,6 +17,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
 
@@ -148,6 +149,7 @@ func (c *consulate) timed(service *child, account string, v int64, renew func() 
 // says why; once the user is there, authorization, replay and release end in the
 // right claims, and what was held is delivered in order.
 func TestE2EClaimsFailingPath(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openConsulate(t)
 	c.serve()
 	account := c.aggregate("nobody")

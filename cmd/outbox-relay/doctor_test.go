@@ -13,6 +13,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/doctor"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // A bare project lacks its topics and nothing else that an emulator can tell.
@@ -41,6 +42,7 @@ func TestE2EDoctorOnABareProject(t *testing.T) {
 // The commands that it prints make a bare project complete: the program's own by
 // being run, those of gcloud where that is installed.
 func TestE2EDoctorOnACompleteProject(t *testing.T) {
+	thorough.EndToEnd(t)
 	x := openExamined(t)
 	url, service := x.serve()
 	x.subscribe()

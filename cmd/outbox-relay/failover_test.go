@@ -11,6 +11,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 )
 
@@ -22,6 +23,7 @@ const flowEvery = 25 * time.Millisecond
 // into every outbox: each is handed over by a release, and nothing is lost,
 // repeated or disordered.
 func TestE2ERollingDeploy(t *testing.T) {
+	thorough.EndToEnd(t)
 	const term = 90 * time.Second
 	f := openFleet(t, term)
 	before := f.start("before")
@@ -76,6 +78,7 @@ func TestE2ERollingDeploy(t *testing.T) {
 // the leases have run out by the server's clock, not before, and what is
 // delivered twice had been in flight.
 func TestE2ECrashIsTakenOver(t *testing.T) {
+	thorough.EndToEnd(t)
 	const term = 6 * time.Second
 	f := openFleet(t, term)
 	victim := f.start("victim")
@@ -147,6 +150,7 @@ func (f *fleet) unmarked(outboxes []string) map[string]bool {
 // as if nothing had been, begins no delivery: what it has in memory is another's
 // by now. It takes part again.
 func TestE2ESuspendedInstanceBeginsNothing(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := openFleet(t, 6*time.Second)
 	broker := startBrokerProxy(t, f.at.PubSub) // sleeper's alone
 	sleeper := f.start("sleeper", gcp.EnvPubSub+"="+broker.addr)

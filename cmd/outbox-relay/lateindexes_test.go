@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/deploy/requirements"
 	"outboxrelay/relay"
 )
@@ -23,6 +24,7 @@ func (o *operation) allowIndexesOf(catalog *contracts.Catalog) {
 // listeners fail, which its health tells, and the other outboxes do not notice.
 // When the indexes are there it goes on by itself.
 func TestOperationsAddOutboxBeforeItsIndexes(t *testing.T) {
+	thorough.EndToEnd(t)
 	file, after := variant(t, billed...)
 	_, before := variant(t)
 	o := openOperation(t, before)

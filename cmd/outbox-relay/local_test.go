@@ -22,6 +22,7 @@ import (
 )
 
 func TestLocalRecords(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	got := runProgram(t, nil, "", "local", "--records", "200", "--rate", "0", "--http", "127.0.0.1:0")
 	if got.code != shell.ExitOK {
@@ -45,6 +46,7 @@ func TestLocalRecords(t *testing.T) {
 
 // The consumers that a catalog names act on each event that names them, once.
 func TestLocalShowsTheConsumersOfTheMatchingCatalog(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	got := runProgram(t, nil, "", "local", "--catalog", "../../contracts/catalogs/matching.yaml", "--records", "120", "--rate", "0", "--http", "127.0.0.1:0")
 	if got.code != shell.ExitOK {
@@ -92,6 +94,7 @@ func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
 // The commands that local --fault prints work as they are printed, and bring
 // each dead letter to its end.
 func TestLocalPrintsCommandsThatWork(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	run := startProgram(t, nil, "local", "--fault", "--http", "127.0.0.1:0", "--rate", "5")
 	run.stdout.find(t, "(1 SAFE_AUTO, 1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3)")
@@ -125,6 +128,7 @@ func TestLocalPrintsCommandsThatWork(t *testing.T) {
 // A record that no target ever takes stands in the dead-letter queue, where the
 // promise allows it to be.
 func TestLocalCountsDeadLetters(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

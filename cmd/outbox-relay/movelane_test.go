@@ -88,6 +88,7 @@ func TestE2EOperationsMoveLaneTooEarly(t *testing.T) {
 // An event's tier changes: what dies from then on has the new tier, whatever its
 // record says; what was dead keeps its own.
 func TestE2EOperationsMoveTier(t *testing.T) {
+	thorough.EndToEnd(t)
 	thorough.NotOnGoogle(t)
 	c := openClinic(t)
 	aggregate, other := c.aggregate("before"), c.aggregate("after")

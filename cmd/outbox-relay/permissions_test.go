@@ -10,6 +10,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/deploy/requirements"
 	"outboxrelay/dlq"
 )
@@ -19,6 +20,7 @@ import (
 // permission has to be among those required, and each of those has to be for a
 // call that was made.
 func TestE2EPermissionsAreThoseOfTheCalls(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openConsulate(t)
 	tap := &wiretap{t: t, calls: map[string]bool{}}
 	env := maps.Clone(c.env)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // root is the module's directory, in which a reader of docs stands.
@@ -58,6 +60,7 @@ func TestProducersPageShowsTheTypeScript(t *testing.T) {
 
 // The commands at the top of docs/PRODUCERS.md print what stands below them.
 func TestProducersPageWorksByCopyAndPaste(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	text := page(t, "PRODUCERS.md")
 	commands := blocks(text, "sh")

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // From a complaint ("the deduction of that wallet did not come") to what happened:
 // by the aggregate or the event to the trace, its timeline, and the log lines of it.
 func TestE2EOperationsReadATrace(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	service := c.serve()
 	wallet := c.aggregate("wallet")

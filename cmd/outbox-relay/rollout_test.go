@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // A new version takes over from the old one while records flow into every outbox,
 // and is rolled back: nothing is lost, repeated or disordered, and no lease runs
 // out.
 func TestE2EOperationsRollOutAndBack(t *testing.T) {
+	thorough.EndToEnd(t)
 	_, catalog := variant(t)
 	o := openOperation(t, catalog)
 	old := o.roll(nil, []string{"relay-00041-a", "relay-00041-b"}, "K_REVISION=relay-00041")

@@ -17,6 +17,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/thorough"
 	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay"
 )
@@ -183,6 +184,7 @@ func TestServeTellsATakenPort(t *testing.T) {
 // What a killed relay had in hand is delivered by the next one: nothing is
 // lost, and the order holds.
 func TestE2EServeKilled(t *testing.T) {
+	thorough.EndToEnd(t)
 	at, env := anyCloud(t)
 	env[envLeaseTerm] = killTerm
 	audience := watchCloud(t, at)
@@ -211,6 +213,7 @@ func TestE2EServeKilled(t *testing.T) {
 // A SIGTERM with deliveries under way ends the service within its budget, and
 // what was not delivered is there for the next one.
 func TestServeDrainsWithinItsBudget(t *testing.T) {
+	thorough.EndToEnd(t)
 	cloud := startCloud(t)
 	audience := watchCloud(t, cloud.at)
 	hang(t, cloud)

@@ -17,6 +17,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // siege is how much TestE2EClaimsSurviveKills does: all of it on Google's
@@ -38,6 +39,7 @@ func siegeFor(t *testing.T) siege {
 // account ends on its highest version's claims, with those of others beside them,
 // and each change is announced at least once.
 func TestE2EClaimsSurviveKills(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openConsulate(t)
 	size := siegeFor(t)
 	c.env[envLeaseTerm] = killTerm

@@ -74,6 +74,7 @@ func (c *clinic) owned(name string) int {
 // Any instance tells of every outbox who owns it, since when, and how its lease
 // stands; and takes every decision, whoever carries it out.
 func TestE2EAnyInstanceWillDo(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	first, second := c.pair(standTerm)
 	ask := func(s *station) admin.OutboxList {

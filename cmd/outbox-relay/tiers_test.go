@@ -63,6 +63,7 @@ func TestE2ESafeAutoHealsByItself(t *testing.T) {
 // A REVIEW_REQUIRED dead letter ends by an operator's replay or discard, while
 // later records of its aggregate pass it.
 func TestE2EReviewRequired(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	c.serve()
 	replayed, discarded := c.aggregate("replayed"), c.aggregate("discarded")
@@ -99,6 +100,7 @@ func TestE2EReviewRequired(t *testing.T) {
 // A SECURITY_BLOCK dead letter freezes its account: alert, held records of other
 // outboxes, authorization by one person and replay by another, release in order.
 func TestE2ESecurityBlock(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	c.serve()
 	account := c.aggregate("account")
@@ -163,6 +165,7 @@ func (c *clinic) delivered(aggregate string) []arrival {
 
 // Of many who ask for the same replay at once, one is taken at its word.
 func TestE2EConcurrentReplays(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	c.serve()
 	aggregate := c.aggregate("race")

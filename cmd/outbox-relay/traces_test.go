@@ -15,6 +15,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/appender"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
 
@@ -167,6 +168,7 @@ func TestE2ETraces(t *testing.T) {
 // A record that dies tells why: each attempt, the retries, the dead letter. Its
 // replay is in the same trace and linked to the span in which it died.
 func TestE2ETracesOfADeadLetter(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openTheatre(t, startCollector(t))
 	service := c.serve()
 	aggregate := c.aggregate("dies")
@@ -220,6 +222,7 @@ func TestE2ETracesOfADeadLetter(t *testing.T) {
 // Whether a record is traced is its producer's to say, where it says so. One
 // that is not traced is published as if there were no traces.
 func TestE2ETracesAreSampled(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openTheatre(t, startCollector(t), "OTEL_TRACES_SAMPLER_ARG", "1")
 	service := c.serve()
 	addr := strings.TrimPrefix(c.url, "http://")
@@ -315,6 +318,7 @@ func TestE2ETracesGoNowhere(t *testing.T) {
 
 // The handler of claims takes its steps below its attempt.
 func TestE2ETracesOfClaims(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openConsulate(t)
 	traces := startCollector(t)
 	maps.Copy(c.env, traces.env())

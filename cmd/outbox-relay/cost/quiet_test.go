@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
@@ -24,6 +25,9 @@ func TestQuietOutboxesFindASilentListener(t *testing.T) {
 	bound := tuning.CanaryInterval + tuning.SilenceBound + 5*time.Second
 	for _, after := range []time.Duration{0, 7 * time.Second, 13 * time.Second} {
 		t.Run(fmt.Sprint(time.Hour+after, " of quiet"), func(t *testing.T) {
+			if after > 0 {
+				thorough.Long(t)
+			}
 			t.Parallel()
 			catalog := someOutboxes(t, map[string]int{"wsOutbox": 2})
 			synctest.Test(t, func(t *testing.T) {

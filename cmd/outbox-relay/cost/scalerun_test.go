@@ -136,11 +136,9 @@ func has(t *testing.T, r cost.Run, needs *cost.Estimate) (c *contracts.Catalog, 
 // rate if they have what docs/SIZING.md says that it needs. With half of it what
 // they are behind by grows.
 func TestWhatIsNeededSuffices(t *testing.T) {
+	thorough.Long(t)
 	for _, r := range cost.Runs() {
 		t.Run(fmt.Sprintf("%v records a second, %v of the shards, %v of the instances, %v of the workers", r.Rate, r.Shards, r.Instances, r.Workers), func(t *testing.T) {
-			if r.Rate > 1000 {
-				thorough.Long(t)
-			}
 			t.Parallel()
 			needs, err := r.Needs(catalog(t, nil), prices(t))
 			if err != nil {

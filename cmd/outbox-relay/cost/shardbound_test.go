@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/cost"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // oneOutbox is the default catalog with wsOutbox alone, in so many shards.
@@ -35,6 +36,9 @@ func (w *world) standardIn(o *contracts.Outbox, shard int) *contracts.Record {
 func TestShardsLiftWhatBoundsAnOutbox(t *testing.T) {
 	for _, shards := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
+			if shards > 2 {
+				thorough.Long(t)
+			}
 			t.Parallel()
 			catalog := oneOutbox(t, shards)
 			synctest.Test(t, func(t *testing.T) {
@@ -78,6 +82,9 @@ func TestShardsLiftWhatBoundsABacklog(t *testing.T) {
 		{4, 1, cost.InOneInstance},
 	} {
 		t.Run(fmt.Sprintf("%d shards, %d instances", c.shards, c.instances), func(t *testing.T) {
+			if c.shards > 2 {
+				thorough.Long(t)
+			}
 			t.Parallel()
 			catalog := oneOutbox(t, c.shards)
 			synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/cost"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // atMost has a connection open no more listeners at once than streams, if it is not
@@ -42,6 +43,7 @@ func atMost(streams int) grpc.DialOption {
 // shards of 10,000 records a second has more listeners than its connection takes.
 // The lanes whose listener does not open are polled meanwhile.
 func TestListenersBeyondAConnectionArePolled(t *testing.T) {
+	thorough.Long(t)
 	run := cost.Runs()[2]
 	needs, err := run.Needs(catalog(t, nil), prices(t))
 	if err != nil {

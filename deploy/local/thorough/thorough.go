@@ -1,7 +1,8 @@
 // Package thorough keeps tests that take long out of the runs of everything, go
 // test ./... and the same under the race detector, and out of those on Google's
-// emulators. A run that names its tests, as make test-thorough does, has them all,
-// and so has every run where Variable is set.
+// emulators. Those of the whole program are out of the first alone. A run that names
+// its tests, as make test-thorough does, has them all, and so has every run where
+// Variable is set.
 package thorough
 
 import (
@@ -16,6 +17,10 @@ import (
 // Variable has every test run, however long it takes.
 const Variable = "OUTBOX_RELAY_THOROUGH"
 
+// EndToEndVariable has the tests of the whole program run in a run of everything,
+// too, as make test-race does.
+const EndToEndVariable = "OUTBOX_RELAY_E2E"
+
 // Named reports whether this run names its tests, by -run.
 func Named() bool {
 	f := flag.Lookup("test.run")
@@ -28,6 +33,16 @@ func Long(t testing.TB) {
 	if !Named() && os.Getenv(Variable) == "" {
 		t.Attr("needs", "time")
 		t.Skipf("it takes long: make test-thorough runs it, and %s=1", Variable)
+	}
+}
+
+// EndToEnd skips a test of the whole program, or of whole relays, in a run of
+// everything that does not ask for them. CI fails if no run of it runs this one.
+func EndToEnd(t testing.TB) {
+	t.Helper()
+	if !Named() && os.Getenv(EndToEndVariable) == "" && os.Getenv(Variable) == "" {
+		t.Attr("needs", "time")
+		t.Skipf("it takes a while: make test-race runs it, and %s=1", EndToEndVariable)
 	}
 }
 

@@ -386,6 +386,7 @@ func testFigures(t *testing.T, f *fixture) {
 func TestClockBehind(t *testing.T) {
 	for _, off := range []time.Duration{-5 * time.Hour, 5 * time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {
+			t.Parallel()
 			declared := Indexes()
 			server, address := firestoretest.Start(t, localfirestore.Options{Indexes: &declared, Now: func() time.Time { return time.Now().Add(off) }})
 			f := setup(t, &cloud{address, server})

@@ -39,9 +39,11 @@ type cloud struct {
 }
 
 // onEmbedded starts an embedded Firestore, which has the indexes that a deployment has and
-// no others: those of firestore.indexes.json.
+// no others: those of firestore.indexes.json. The test runs beside those that do so, too:
+// it waits, most of the time.
 func onEmbedded(t *testing.T) *cloud {
 	t.Helper()
+	t.Parallel()
 	server, address := firestoretest.Start(t, localfirestore.Options{})
 	return &cloud{address, server}
 }
