@@ -65,7 +65,7 @@ func TestBillOfARetry(t *testing.T) {
 			if c.paged {
 				bound = plus(bound, f.startOf("wsOutbox"))
 			} else {
-				bill.Writes -= int64(n)              // the producer's
+				bill.Writes -= int64(n)         // the producer's
 				bound.Reads += int64(2 * first) // still on their way
 			}
 			atMost(t, "records that fail once", bill, bound)
