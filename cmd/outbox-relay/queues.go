@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -22,9 +21,6 @@ type queuesConfig struct {
 	notifications notifications.Settings
 	smtp          smtpConfig
 }
-
-// runs reports whether a queue is to run.
-func (c *queuesConfig) runs(name string) bool { return slices.Contains(c.run, name) }
 
 // queueWrites is what the engine may take for its last writes once its own stop
 // budget is over.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -169,9 +170,7 @@ func (o *office) event(id string, change map[string]any) string {
 		"entityId": id, "entityType": "ticket", "metadata": map[string]any{}, "createdAt": firestore.ServerTimestamp, "createdBy": "uid", "createdByName": "N",
 		"status": "pending_dispatch", "clientId": "acme", "condominiumId": "palms",
 	}
-	for name, value := range change {
-		fields[name] = value
-	}
+	maps.Copy(fields, change)
 	path := condo + "/notificationEvents/" + id
 	o.set(path, fields)
 	return path

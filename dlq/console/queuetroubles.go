@@ -115,15 +115,15 @@ func hereTroubles(q admin.WorkQueue) []trouble {
 	}
 	var out []trouble
 	path := "/queues#queue-" + q.Queue
-	switch {
-	case h.Listener == "rebuilding":
+	switch h.Listener {
+	case "rebuilding":
 		t := trouble{Bad: true, What: fmt.Sprintf("The listener of queue %s is being rebuilt.", q.Queue), Path: path, LinkText: "Queues"}
 		if h.RebuiltFor != "" {
 			t.What += " It ended for " + h.RebuiltFor + "."
 		}
 		t.Do = "nothing for a minute: rounds find what it misses. Else see whether Firestore answers"
 		out = append(out, t)
-	case h.Listener == "starting":
+	case "starting":
 		out = append(out, trouble{
 			What: fmt.Sprintf("The listener of queue %s is starting.", q.Queue), Path: path, LinkText: "Queues", Do: "nothing for half a minute. Else see whether Firestore answers",
 		})

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -25,9 +26,7 @@ func WithTemplate(c *contracts.Catalog) *contracts.Catalog {
 	out.Templates = map[string]contracts.Template{SampleTemplate: {
 		Title: "New matter {{.event.payload.name}}", Body: "{{.event.actor}} has created it, {{.recipientId}}.\n",
 	}}
-	for id, t := range c.Templates {
-		out.Templates[id] = t
-	}
+	maps.Copy(out.Templates, c.Templates)
 	return &out
 }
 
