@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,14 +33,13 @@ func TestACommitBeforeWhatWasReadIsSeen(t *testing.T) {
 	first, late := f.record("schedOutbox", "ScheduleProposed", "first", 1), f.record("schedOutbox", "ScheduleProposed", "late", 1)
 
 	f.wrapStore = func(store relay.Store) relay.Store {
-		done := false // pages of one lane are read one after another
+		var done atomic.Bool // pages of one lane are read one after another, but a drain's beside them
 		return &storeFunc{Store: store, page: func(ctx context.Context, s relay.Scan) ([]relay.Doc, error) {
 			page, err := store.Page(ctx, s)
 			atEnd := s.Outbox == "schedOutbox" && s.Kind == relay.ScanLane && s.Lane == contracts.StandardLane && len(page) < s.Limit
-			if err != nil || done || !atEnd {
+			if err != nil || !atEnd || !done.CompareAndSwap(false, true) {
 				return page, err
 			}
-			done = true
 			// Ahead of the server's clock, so that it is fresh however long this machine
 			// takes to read it.
 			f.appendAt(first, time.Now().Add(10*time.Second))

@@ -23,6 +23,7 @@ func TestParseServe(t *testing.T) {
 		c := &serveCmd{
 			Host: "0.0.0.0", Port: 8080, projectFlags: projectFlags{Database: "(default)"},
 			leaseFlags:  leaseFlags{LeaseTerm: lease.DefaultTerm},
+			queueFlags:  queueFlags{smtpFlags: smtpFlags{SMTPPort: 587, SMTPTLS: "starttls"}},
 			tuningFlags: defaults, logFlags: logFlags{LogLevel: "info", LogFormat: "json"},
 		}
 		change(c)
@@ -47,6 +48,9 @@ func TestParseServe(t *testing.T) {
 		{"a flag wins over the environment", []string{"--port", "1"}, map[string]string{"PORT": "2"}, base(func(c *serveCmd) { c.Port = 1 })},
 		{"an empty variable is not set", nil, map[string]string{"PORT": ""}, base(func(*serveCmd) {})},
 		{"stand-ins", []string{"--stand-in", "A=a,B=b"}, nil, base(func(c *serveCmd) { c.StandIn = []string{"A=a", "B=b"} })},
+		{"queues", []string{"--queues", "jobs,notifications", "--smtp-host", "mail", "--smtp-from", "a@example.com"}, map[string]string{"JOBS_TOPIC": "t"}, base(func(c *serveCmd) {
+			c.Queues, c.SMTPHost, c.SMTPFrom, c.JobsTopic = []string{"jobs", "notifications"}, "mail", "a@example.com", "t"
+		})},
 		{"stand-ins from the environment", nil, map[string]string{"STAND_IN": "A=a"}, base(func(c *serveCmd) { c.StandIn = []string{"A=a"} })},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -55,7 +59,7 @@ func TestParseServe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(serveCmd{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(serveCmd{}, queueFlags{})); diff != "" {
 				t.Errorf("flags (-want +got):\n%s", diff)
 			}
 		})
