@@ -70,8 +70,7 @@ func TestDefinitions(t *testing.T) {
 					f.IndexConfig.UsesAncestorConfig = true
 				}
 			}
-		}, []string{"exemptions fail notificationEvents.status"}, "gcloud firestore indexes fields update status '--database=(default)' --collection-group=notificationEvents " +
-			"--index=order=ascending --index=order=descending --index=order=ascending,query-scope=collection-group --async --project=my-project"},
+		}, []string{"exemptions fail notificationEvents.status"}, "firebase deploy --only=firestore:indexes --project=my-project"},
 		{"a database in Datastore mode", func(d *definitions) {
 			d.database.Type = adminpb.Database_DATASTORE_MODE
 		}, []string{"firestore.database fail"}, ""},

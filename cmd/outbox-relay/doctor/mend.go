@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -81,16 +82,17 @@ func (e *exam) enableTTL(collection, field string) string {
 }
 
 // exempt is the command that gives a field the single-field indexes of an
-// override; mostly none.
+// override; mostly none. gcloud cannot make one for collection groups: firebase does, with
+// all that firestore.indexes.json holds.
 func (e *exam) exempt(o requirements.FieldOverride) string {
+	if slices.ContainsFunc(o.Indexes, func(i indexes.Single) bool { return i.QueryScope == indexes.ScopeGroup }) {
+		return command("firebase", "deploy", "--only=firestore:indexes", "--project="+e.Project)
+	}
 	words := []string{"firestore", "indexes", "fields", "update", o.FieldPath, "--database=" + e.Database, "--collection-group=" + o.CollectionGroup}
 	for _, i := range o.Indexes {
 		mode := "order=" + strings.ToLower(i.Order)
 		if i.ArrayConfig != "" {
 			mode = "array-config=" + strings.ToLower(i.ArrayConfig)
-		}
-		if i.QueryScope == indexes.ScopeGroup {
-			mode += ",query-scope=collection-group"
 		}
 		words = append(words, "--index="+mode)
 	}

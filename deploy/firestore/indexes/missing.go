@@ -21,6 +21,9 @@ func (e *MissingError) GRPCStatus() *status.Status {
 	if field, index, ok := e.need.single(); ok {
 		definition = Override{CollectionGroup: e.need.collection, FieldPath: field, Indexes: []Single{index}}
 		command = fmt.Sprintf("gcloud firestore indexes fields update '%s' --collection-group='%s' --index=%s", field, e.need.collection, keys(index))
+		if index.QueryScope == ScopeGroup { // which gcloud cannot make
+			command = "firebase deploy --only firestore:indexes, with that among the fieldOverrides of firestore.indexes.json"
+		}
 	}
 	text, err := json.Marshal(definition)
 	if err != nil { // strings alone are marshalled
@@ -53,9 +56,6 @@ func keys(s Single) string {
 	mode := "order=" + strings.ToLower(s.Order)
 	if s.ArrayConfig != "" {
 		mode = "array-config=contains"
-	}
-	if s.QueryScope == ScopeGroup {
-		mode += ",query-scope=collection-group"
 	}
 	return mode
 }
