@@ -16,7 +16,6 @@ import (
 	"cloud.google.com/go/pubsub/v2"
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"outboxrelay/contracts"
 	local "outboxrelay/deploy/local/pubsub"
@@ -142,13 +141,14 @@ func (s *stage) own(server *rig.Child) {
 // subscription is that of a consumer to a topic.
 func subscription(consumer, topic string) string { return consumer + "." + topic }
 
+// subscribe makes a subscription without a retry policy: Google's emulator puts what was given back
+// under one aside until its time, and after a few kills leaves it there for minutes.
 func subscribe(ctx context.Context, client *pubsub.Client, consumer, topic string) error {
 	_, err := client.SubscriptionAdminClient.CreateSubscription(ctx, &pb.Subscription{
 		Name:                  local.SubscriptionName(project, subscription(consumer, topic)),
 		Topic:                 local.TopicName(project, topic),
 		AckDeadlineSeconds:    int32(ackDeadline / time.Second),
 		EnableMessageOrdering: true,
-		RetryPolicy:           &pb.RetryPolicy{MinimumBackoff: durationpb.New(100 * time.Millisecond), MaximumBackoff: durationpb.New(time.Second)},
 	})
 	if err != nil {
 		return fmt.Errorf("subscribe %s to %s: %w", consumer, topic, err)
