@@ -60,8 +60,8 @@ test: ## run the tests that need nothing installed, and little time
 node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what the TypeScript of contracts/node is tested with
 
 # How many tests of a package run at once under the race detector, which leaves no
-# processor idle: more would only make each of them later.
-RACERS := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# processor idle: more would only make each of them later, until one of them waits in vain.
+RACERS := $(shell getconf _NPROCESSORS_ONLN)
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector; those of the whole program and, where a Chromium is installed, in a browser, too

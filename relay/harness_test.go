@@ -317,7 +317,7 @@ func (f *fixture) fields(path string) map[string]any {
 // usualPatience is many times what a relay with its own intervals needs to find a
 // listener that went silent, as those of Google's emulator do on a busy machine; and
 // the tests share that machine with each other.
-const usualPatience = 4 * time.Minute
+const usualPatience = 10 * time.Minute
 
 // eventually waits until cond holds. Looks that are dear are rare, so that they
 // leave the time to what they look at.
