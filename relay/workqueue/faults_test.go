@@ -99,14 +99,20 @@ func (r *rig) mortal(commits int64) *mortal {
 		}
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}
+	m.client = r.dial(intercept)
+	return m
+}
+
+// dial opens a client of its own, whose calls pass through intercept.
+func (r *rig) dial(intercept grpc.UnaryClientInterceptor) *firestore.Client {
+	r.t.Helper()
 	opts := append(local.FirestoreOptions(r.address), option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(intercept)))
 	client, err := firestore.NewClient(context.Background(), r.project(), opts...)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { client.Close() })
-	m.client = client
-	return m
+	return client
 }
 
 // project is the project of the test's documents.

@@ -33,6 +33,8 @@ var both = []struct {
 	{"the audience stands though people change", testAudienceStands},
 	{"killed at any call", testKilledAtAnyCall},
 	{"another has the event", testLost},
+	{"another takes the event between look and commit", testLostInBetween},
+	{"the same key at the same moment, after the window", testSameMomentLater},
 	{"large notifications", testLargeNotifications},
 }
 
