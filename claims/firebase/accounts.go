@@ -1,7 +1,8 @@
 // Package firebase is the claims handler's Accounts over the API of Firebase Auth,
-// Identity Toolkit. It makes the three calls itself that Firebase's Admin SDK would make:
-// with that come clients of storage and messaging and all of Envoy's configuration, a third
-// of the program, whose descriptors are read into memory at each start.
+// Identity Toolkit. It makes the three calls that Firebase's Admin SDK would make, through the
+// client that Google generates for them: with the SDK come clients of storage and messaging and
+// all of Envoy's configuration, a third of the program, whose descriptors are read into memory
+// at each start.
 package firebase
 
 import (
@@ -11,7 +12,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"outboxrelay/claims"
@@ -88,14 +88,14 @@ func (a *Accounts) SetClaims(ctx context.Context, uid string, custom map[string]
 		if err != nil {
 			return &refusal{fmt.Errorf("encode claims: %w", err)}
 		}
-		return t.update(ctx, change{UID: uid, Claims: string(encoded)})
+		return t.setClaims(ctx, uid, string(encoded))
 	})
 }
 
 // RevokeTokens implements claims.Accounts.
 func (a *Accounts) RevokeTokens(ctx context.Context, uid string) error {
 	return a.call(ctx, uid, func(ctx context.Context, t *toolkit) error {
-		return t.update(ctx, change{UID: uid, ValidSince: strconv.FormatInt(time.Now().Unix(), 10)})
+		return t.revoke(ctx, uid, time.Now())
 	})
 }
 

@@ -2,7 +2,6 @@ package firebase
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -104,18 +103,9 @@ func judge(status int, message string) (contracts.Kind, string) {
 // maxMessage bounds what is kept of Auth's message, in bytes.
 const maxMessage = 200
 
-// messageOf reads Identity Toolkit's message out of an answer.
-func messageOf(encoded []byte) string {
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	if err := json.Unmarshal(encoded, &body); err != nil {
-		return ""
-	}
-	m := body.Error.Message
-	return strings.ToValidUTF8(m[:min(len(m), maxMessage)], "")
+// short is as much of Auth's message as is kept.
+func short(message string) string {
+	return strings.ToValidUTF8(message[:min(len(message), maxMessage)], "")
 }
 
 func codeOf(ctxErr error) string {

@@ -84,16 +84,14 @@ func (o *opener) look() (*toolkit, error) {
 
 func (o *opener) open() (*toolkit, error) {
 	if address := cmp.Or(os.Getenv(EnvEmulator), o.emulator); address != "" {
-		t := newToolkit(&http.Client{Transport: o.base, CheckRedirect: asAnswered}, "http://"+address+"/"+host, o.project)
-		t.bearer = ownerToken
-		return t, nil
+		return newToolkit(o.ctx, &http.Client{Transport: asOwner{o.base}, CheckRedirect: asAnswered}, "http://"+address+"/"+host, o.project)
 	}
 	to, err := o.authorized()
 	if err != nil {
 		return nil, outage(codeNoCredentials, fmt.Errorf("find credentials of Firebase Auth: %w; run as a service account with role "+
 			"roles/firebaseauth.admin, or set GOOGLE_APPLICATION_CREDENTIALS, or %s for an emulator", err, EnvEmulator))
 	}
-	return newToolkit(&http.Client{Transport: to, CheckRedirect: asAnswered}, production, o.project), nil
+	return newToolkit(o.ctx, &http.Client{Transport: to, CheckRedirect: asAnswered}, production, o.project)
 }
 
 // authorized is base with the credentials that this process runs with.

@@ -1,40 +1,39 @@
 package firebase
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+	"time"
+
+	"google.golang.org/api/googleapi"
+	identitytoolkit "google.golang.org/api/identitytoolkit/v1"
+	"google.golang.org/api/option"
 )
 
 const (
 	// production is where Identity Toolkit is; an emulator has it below its own address.
 	production = "https://" + host
 	host       = "identitytoolkit.googleapis.com"
-	// maxAnswer bounds what is read of an answer, in bytes: a user's record has a few KiB.
-	maxAnswer = 1 << 20
 )
 
 // toolkit calls Identity Toolkit, each time once.
 type toolkit struct {
-	client   *http.Client
-	accounts string // URL of the project's users
-	bearer   string // token of an emulator's administrator; "": client has credentials
+	accounts *identitytoolkit.ProjectsAccountsService
+	project  string
 }
 
-func newToolkit(client *http.Client, base, project string) *toolkit {
-	return &toolkit{client: client, accounts: base + "/v1/projects/" + url.PathEscape(project) + "/accounts"}
-}
-
-// change is what update is asked for. What is "" stays.
-type change struct {
-	UID        string `json:"localId"`
-	Claims     string `json:"customAttributes,omitempty"` // JSON
-	ValidSince string `json:"validSince,omitempty"`       // seconds since 1970
+// newToolkit is for the users of project at base, a URL without a path of the API's. client has
+// the credentials.
+func newToolkit(ctx context.Context, client *http.Client, base, project string) (*toolkit, error) {
+	service, err := identitytoolkit.NewService(ctx, option.WithHTTPClient(client), option.WithEndpoint(base+"/"))
+	if err != nil {
+		return nil, err
+	}
+	return &toolkit{service.Projects.Accounts_, project}, nil
 }
 
 // errNoUser is the answer to a look-up of nobody.
@@ -42,21 +41,15 @@ var errNoUser = errors.New("no user has that uid")
 
 // lookup returns the user's custom claims.
 func (t *toolkit) lookup(ctx context.Context, uid string) (custom map[string]any, err error) {
-	var answer struct {
-		Users []struct {
-			Claims string `json:"customAttributes"`
-		} `json:"users"`
-	}
-	ask := struct {
-		UIDs []string `json:"localId"`
-	}{[]string{uid}}
-	if err := t.post(ctx, "lookup", ask, &answer); err != nil {
-		return nil, err
+	ask := &identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest{LocalId: []string{uid}}
+	answer, err := t.accounts.Lookup(t.project, ask).Context(ctx).Do()
+	if err != nil {
+		return nil, failed(err)
 	}
 	if len(answer.Users) == 0 {
 		return nil, errNoUser
 	}
-	encoded := answer.Users[0].Claims
+	encoded := answer.Users[0].CustomAttributes
 	if encoded == "" {
 		return nil, nil
 	}
@@ -66,8 +59,20 @@ func (t *toolkit) lookup(ctx context.Context, uid string) (custom map[string]any
 	return custom, nil
 }
 
-// update changes the user.
-func (t *toolkit) update(ctx context.Context, c change) error { return t.post(ctx, "update", c, nil) }
+// setClaims puts JSON in place of the user's custom claims.
+func (t *toolkit) setClaims(ctx context.Context, uid, encoded string) error {
+	return t.update(ctx, &identitytoolkit.GoogleCloudIdentitytoolkitV1SetAccountInfoRequest{LocalId: uid, CustomAttributes: encoded})
+}
+
+// revoke ends the tokens that the user was given before since.
+func (t *toolkit) revoke(ctx context.Context, uid string, since time.Time) error {
+	return t.update(ctx, &identitytoolkit.GoogleCloudIdentitytoolkitV1SetAccountInfoRequest{LocalId: uid, ValidSince: since.Unix()})
+}
+
+func (t *toolkit) update(ctx context.Context, change *identitytoolkit.GoogleCloudIdentitytoolkitV1SetAccountInfoRequest) error {
+	_, err := t.accounts.Update(t.project, change).Context(ctx).Do()
+	return failed(err)
+}
 
 // answered is an answer that is not success.
 type answered struct {
@@ -84,41 +89,20 @@ var errUnreadable = errors.New("the answer could not be read")
 // refusal is why a call was not made.
 type refusal struct{ error }
 
-// post makes one call. An answer that is not wanted is nil.
-func (t *toolkit) post(ctx context.Context, method string, ask, answer any) error {
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return &refusal{fmt.Errorf("encode request: %w", err)}
+// failed tells an answer from the want of one, and leaves out what might tell a secret: all of
+// an answer but its message, and the URL.
+func failed(err error) error {
+	if answer := (*googleapi.Error)(nil); errors.As(err, &answer) {
+		return &answered{answer.Code, answer.Header, short(answer.Message)}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.accounts+":"+method, bytes.NewReader(body))
-	if err != nil {
-		return &refusal{fmt.Errorf("make request: %w", err)}
+	if called := (*url.Error)(nil); errors.As(err, &called) {
+		return called.Err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if t.bearer != "" {
-		req.Header.Set("Authorization", "Bearer "+t.bearer)
-	}
-	resp, err := t.client.Do(req)
-	if err != nil {
-		if called := (*url.Error)(nil); errors.As(err, &called) {
-			err = called.Err // without the URL
-		}
-		return err
-	}
-	defer resp.Body.Close() //nolint:errcheck // was only read
-	encoded, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	switch {
-	case resp.StatusCode >= http.StatusMultipleChoices:
-		return &answered{resp.StatusCode, resp.Header, messageOf(encoded)}
-	case err != nil:
-		return fmt.Errorf("read answer: %w", err)
-	case answer == nil:
-		return nil
-	}
-	if err := json.Unmarshal(encoded, answer); err != nil {
+	syntax, kind := (*json.SyntaxError)(nil), (*json.UnmarshalTypeError)(nil)
+	if errors.As(err, &syntax) || errors.As(err, &kind) {
 		return errUnreadable
 	}
-	return nil
+	return err
 }
 
 // asAnswered keeps redirections from being followed: Identity Toolkit has none.
