@@ -3,7 +3,7 @@
 //
 //	consumer-chaos                  10,000 events, 50 relays and 50 consumers killed
 //	consumer-chaos -short           600 events, 3 of each killed, about 30 s
-//	consumer-chaos -cloud google    on Google's emulators (Cloud SDK, Java 17)
+//	consumer-chaos -cloud google    on Google's emulators (Cloud SDK, Java 17), in four rounds
 //
 // Producers append the events of a catalog in transactions; relays deliver them; the
 // consumers that the catalog names handle them behind an inbox. Relays and consumers are
@@ -66,12 +66,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "consumer-chaos: %v (see consumer-chaos -help)\n", err)
 		return exitUsage
 	}
-	sound, err := chaos(ctx, opts, stdout, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "consumer-chaos:", err)
-	}
-	if err != nil || !sound {
-		return exitBroken
+	for i, round := range opts.dealt() {
+		if opts.rounds > 1 {
+			fmt.Fprintf(stdout, "round %d of %d\n", i+1, opts.rounds)
+		}
+		sound, err := chaos(ctx, round, stdout, stderr)
+		if err != nil {
+			fmt.Fprintln(stderr, "consumer-chaos:", err)
+		}
+		if err != nil || !sound {
+			return exitBroken
+		}
 	}
 	return exitOK
 }

@@ -22,6 +22,7 @@ func TestUsageMistakes(t *testing.T) {
 		"negative events": {[]string{"-events", "-1"}, "-events is -1"},
 		"negative kills":  {[]string{"-kills", "-1"}, "-kills is -1"},
 		"too much":        {[]string{"-rate", "1001"}, "-rate is 1001"},
+		"too many rounds": {[]string{"-kills", "3", "-rounds", "4"}, "-rounds is 4, want 1 to 3"},
 		"an argument":     {[]string{"kill"}, `unexpected argument "kill"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,6 +31,23 @@ func TestUsageMistakes(t *testing.T) {
 				t.Errorf("exit code %d and %q; want %d and %q", code, stderr.String(), exitUsage, tc.want)
 			}
 		})
+	}
+}
+
+func TestRoundsDealAll(t *testing.T) {
+	o, err := parseOptions([]string{"-cloud", "google"}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, kills := 0, 0
+	for _, round := range o.dealt() {
+		if round.events != 2500 || round.kills < 12 || round.kills > 13 {
+			t.Errorf("a round has %d events and %d kills", round.events, round.kills)
+		}
+		events, kills = events+round.events, kills+round.kills
+	}
+	if events != longEvents || kills != longKills {
+		t.Errorf("the rounds have %d events and %d kills, want %d and %d", events, kills, longEvents, longKills)
 	}
 }
 

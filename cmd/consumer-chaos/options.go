@@ -17,6 +17,7 @@ type options struct {
 	events   int
 	kills    int // of relays, and as many of consumers
 	rate     int // events appended a second
+	rounds   int // runs, among which events and kills are dealt
 	relay    string
 	short    bool
 	keepLogs bool
@@ -26,6 +27,10 @@ type options struct {
 const (
 	longEvents, longKills, longRate    = 10_000, 50, 40
 	shortEvents, shortKills, shortRate = 600, 3, 60
+	// googleRounds keep a run on Google's emulators within what its Firestore carries: that does
+	// not forget the listeners of a process that was killed, and runs the query of each in every
+	// commit. After 50 relays it had 1,230, and a commit took longer than a claim may.
+	googleRounds = 4
 )
 
 func parseOptions(args []string, usage io.Writer) (options, error) {
@@ -37,6 +42,7 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	flags.IntVar(&o.events, "events", 0, fmt.Sprintf("events to append; 0: %d, or %d with -short", longEvents, shortEvents))
 	flags.IntVar(&o.kills, "kills", 0, fmt.Sprintf("relays to kill, and consumers; 0: %d, or %d with -short", longKills, shortKills))
 	flags.IntVar(&o.rate, "rate", 0, fmt.Sprintf("events appended a second; 0: %d, or %d with -short", longRate, shortRate))
+	flags.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("runs to make, each on a fresh cloud, among which events and kills are dealt; 0: one, or %d for a long run on google", googleRounds))
 	flags.StringVar(&o.relay, "relay", "", "a built outbox-relay; without it one is built")
 	flags.BoolVar(&o.short, "short", false, "a run of about 30 s")
 	flags.BoolVar(&o.keepLogs, "v", false, "keep the logs; those of a run that failed are kept anyway")
@@ -46,11 +52,13 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	events, kills, rate := longEvents, longKills, longRate
+	events, kills, rate, rounds := longEvents, longKills, longRate, 1
 	if o.short {
 		events, kills, rate = shortEvents, shortKills, shortRate
+	} else if o.cloud == rig.CloudGoogle {
+		rounds = googleRounds
 	}
-	for value, standard := range map[*int]int{&o.events: events, &o.kills: kills, &o.rate: rate} {
+	for value, standard := range map[*int]int{&o.events: events, &o.kills: kills, &o.rate: rate, &o.rounds: rounds} {
 		if *value == 0 {
 			*value = standard
 		}
@@ -73,8 +81,25 @@ func (o options) validate() error {
 	if o.rate < 1 || o.rate > 1000 {
 		errs = append(errs, fmt.Errorf("-rate is %d, want 1 to 1000", o.rate))
 	}
+	if most := min(o.events, o.kills); o.rounds < 1 || o.rounds > most && most > 0 {
+		errs = append(errs, fmt.Errorf("-rounds is %d, want 1 to %d: each has an event and a kill at least", o.rounds, most))
+	}
 	return errors.Join(errs...)
 }
+
+// dealt are the options of each round.
+func (o options) dealt() []options {
+	rounds := make([]options, o.rounds)
+	for i := range rounds {
+		rounds[i] = o
+		rounds[i].events = share(o.events, o.rounds, i)
+		rounds[i].kills = share(o.kills, o.rounds, i)
+	}
+	return rounds
+}
+
+// share is the i-th of n shares of a total, which differ by one at most.
+func share(total, n, i int) int { return total*(i+1)/n - total*i/n }
 
 // grace is how long a store may take. The claim of a killed process lasts three times that,
 // and handlerTimeout more.
