@@ -15,9 +15,10 @@ const beginSQL = `BEGIN; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCA
 
 // claimSQL locks what a round may publish. It looks at the oldest unpublished rows up to the
 // window ($1), without the aggregates that are held ($3). What comes first of an aggregate in there is its
-// head, as the window is cut from the oldest on. It locks the heads that nobody else has, and then
-// the oldest rows of their aggregates, the batch ($2) at most. A row that was published or locked
-// since the snapshot is left out, which leaves a gap in the places of its aggregate.
+// head, as the window is cut from the oldest on. It locks heads that nobody else has, as many as it
+// takes to fill the batch ($2) with rows behind them, so that the other aggregates are left to other
+// publishers, and then the oldest rows of their aggregates. A row that was published or locked since
+// the snapshot is left out, which leaves a gap in the places of its aggregate.
 //
 // The optional index (created_at, id) has the window in order; without it the index (published_at)
 // finds the backlog, which is sorted each time.
@@ -30,14 +31,15 @@ WITH sight AS MATERIALIZED (
 	ORDER BY created_at, id
 	LIMIT $1
 ), placed AS MATERIALIZED (
-	SELECT *, row_number() OVER (PARTITION BY aggregate_type, aggregate_id ORDER BY created_at, id) AS place
+	SELECT *,
+		row_number() OVER (PARTITION BY aggregate_type, aggregate_id ORDER BY created_at, id) AS place,
+		count(*) OVER (PARTITION BY aggregate_type, aggregate_id) AS run
 	FROM sight
 ), heads AS MATERIALIZED (
 	SELECT e.aggregate_type, e.aggregate_id
-	FROM placed p JOIN outbox_events e ON e.id = p.id
-	WHERE p.place = 1 AND e.published_at IS NULL
-	ORDER BY p.created_at, p.id
-	LIMIT $2
+	FROM (SELECT id FROM placed WHERE place = 1 ORDER BY created_at, id) p JOIN outbox_events e ON e.id = p.id
+	WHERE e.published_at IS NULL
+	LIMIT (SELECT ceil($2::float8 * count(*) / greatest(1, sum(least(run, $2)))) FROM placed WHERE place = 1)
 	FOR UPDATE OF e SKIP LOCKED
 ), chosen AS MATERIALIZED (
 	SELECT p.id, p.created_at, p.place
@@ -62,6 +64,9 @@ type claim struct {
 func claimRows(ctx context.Context, tx pgx.Tx, window, batch int, held []string) (claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
+	if held == nil {
+		held = []string{} // nil is NULL, of which nothing is known
+	}
 	var c claim
 	rows, err := tx.Query(ctx, claimSQL, window, batch, held)
 	if err != nil {

@@ -36,7 +36,7 @@ func (h holds) hold(a aggregate, until time.Time) { h[a] = until }
 
 // at are the keys of what is held at now. Those whose time is over are let go.
 func (h holds) at(now time.Time) []string {
-	keys := []string{} // not nil, which would be NULL
+	var keys []string
 	for a, until := range h {
 		if until.After(now) {
 			keys = append(keys, a.key())

@@ -24,7 +24,11 @@ type pace struct {
 
 	row    int // rounds in a row that met an outage, of the topic or of the database
 	window int
+	full   int // full batches in a row
 }
+
+// narrowAfter is after how many full batches in a row a window that had to be wide is tried at half of it.
+const narrowAfter = 16
 
 // sight is how many rows a claim of one row looks at, at first: aggregates that others hold, and those
 // with many rows, leave enough of the others.
@@ -51,10 +55,13 @@ func (p *pace) next(r report) (wait time.Duration, awake bool) {
 	full := r.seen >= r.window
 	switch {
 	case r.claimed >= r.batch:
-		p.window = max(sight*p.batch, p.window/2)
+		if p.full++; p.full%narrowAfter == 0 {
+			p.window = max(sight*p.batch, p.window/2)
+		}
 		return 0, true
 	case full: // all that is in sight belongs to others or waits: look farther
 		p.window *= 4
+		p.full = 0
 		return 0, true
 	case r.published > 0 && r.published < r.claimed: // the rest may go now, as after a probe
 		return 0, true
