@@ -7,17 +7,17 @@ import (
 	"slices"
 	"sync"
 
-	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/child"
 )
 
 // crew is processes of one kind, each of which may be killed and has a successor. Safe for
 // concurrent use.
 type crew struct {
-	start func(ctx context.Context, number int) (*rig.Child, error) // returns once the process works
+	start func(ctx context.Context, number int) (*child.Process, error) // returns once the process works
 
 	mu      sync.Mutex
 	started int
-	live    []*rig.Child
+	live    []*child.Process
 	kills   int
 }
 
