@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"outboxrelay/deploy/local/postgres/postgrestest"
 )
 
 // rowsVar names how many published rows the plan is asked beside; make publisher-plan sets it.
@@ -26,7 +28,7 @@ func TestClaimIsAnIndexScan(t *testing.T) {
 			t.Fatalf("%s is %q, want a number", rowsVar, text)
 		}
 	}
-	f := setup(t, 1)
+	f := setupOn(t, postgrestest.Database(t), 1) // its own, as an index that is made concurrently waits for all others
 	f.fill(published, 10_000)
 	scan := regexp.MustCompile(`Scan using (\w+) on outbox_events\b`)
 	for _, test := range []struct {

@@ -25,7 +25,10 @@ import (
 // patience is how long what should come is waited for.
 const patience = 2 * time.Minute
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	// The Pub/Sub client's metrics library starts a worker for the life of the process.
+	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
 
 // fixture is a database with the outbox, and a topic.
 type fixture struct {
@@ -38,7 +41,12 @@ type fixture struct {
 // setup makes them. upTo is the last migration that is applied, 0: all of them.
 func setup(t *testing.T, upTo int64) *fixture {
 	t.Helper()
-	f := &fixture{T: t, url: schema(t), shelf: newShelf()}
+	return setupOn(t, schema(t), upTo)
+}
+
+func setupOn(t *testing.T, url string, upTo int64) *fixture {
+	t.Helper()
+	f := &fixture{T: t, url: url, shelf: newShelf()}
 	migrate(t, f.url, upTo)
 	f.pool = f.connect(nil)
 	return f
