@@ -11,7 +11,9 @@ import (
 	"outboxrelay/deploy/local/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
+}
 
 // open returns a store in a database of its own.
 func open(t testing.TB) (*postgres.Store, *pgxpool.Pool) {
