@@ -23,6 +23,7 @@ type cli struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
 	Run     runCmd     `cmd:"" default:"withargs" help:"Publish until told to stop; the default."`
+	Local   localCmd   `cmd:"" help:"Run everything on this machine: Postgres, Redis, Pub/Sub, producers, the publisher and a consumer."`
 	Migrate migrateCmd `cmd:"" help:"Make the table, change it, or tell which migrations the database has."`
 	List    listCmd    `cmd:"" help:"List the rows that are not published."`
 	Retry   retryCmd   `cmd:"" help:"Have parked rows published after all."`

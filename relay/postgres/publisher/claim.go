@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"outboxrelay/relay/postgres"
 )
 
 // beginSQL opens a round. A generic plan would be made for any number of rows, and sort; a publisher that
@@ -70,20 +72,20 @@ func claimRows(ctx context.Context, tx pgx.Tx, window, batch int, held []string)
 	var c claim
 	rows, err := tx.Query(ctx, claimSQL, window, batch, held)
 	if err != nil {
-		return c, fmt.Errorf("claim rows of %s: %w", Table, err)
+		return c, fmt.Errorf("claim rows of %s: %w", postgres.Table, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		r, found, err := c.scan(rows)
 		if err != nil {
-			return c, fmt.Errorf("read claimed rows of %s: %w", Table, err)
+			return c, fmt.Errorf("read claimed rows of %s: %w", postgres.Table, err)
 		}
 		if found {
 			c.rows = append(c.rows, r)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return c, fmt.Errorf("claim rows of %s: %w", Table, err)
+		return c, fmt.Errorf("claim rows of %s: %w", postgres.Table, err)
 	}
 	return c, nil
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"outboxrelay/relay/postgres"
 )
 
 // markSQL ends a round: what was acknowledged is published, what was refused has one attempt more. The
@@ -21,7 +23,7 @@ WHERE e.id = m.id`
 // markRows marks rows that tx has locked.
 func markRows(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, reasons []*string) error {
 	if _, err := tx.Exec(ctx, markSQL, ids, reasons); err != nil {
-		return fmt.Errorf("mark rows of %s: %w", Table, err)
+		return fmt.Errorf("mark rows of %s: %w", postgres.Table, err)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"outboxrelay/relay/postgres"
 )
 
 // metrics are those that the router does not have, by the relay's names where it has them as well.
@@ -23,8 +25,8 @@ const (
 )
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	ofTable := prometheus.Labels{"outbox": Table}
-	ofLane := prometheus.Labels{"outbox": Table, "lane": string(lane)}
+	ofTable := prometheus.Labels{"outbox": postgres.Table}
+	ofLane := prometheus.Labels{"outbox": postgres.Table, "lane": string(lane)}
 	m := &metrics{
 		records:    prometheus.NewCounter(prometheus.CounterOpts{Name: "relay_records_total", Help: "Records taken into memory.", ConstLabels: ofLane}),
 		readErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "relay_read_errors_total", Help: "Rounds that the database failed.", ConstLabels: ofLane}),

@@ -21,8 +21,6 @@ type Options struct {
 	Pool   *pgxpool.Pool // of the caller, who closes it after Run
 	Target ier.Target    // of the topic, which is given messages that are ready to go
 	Topic  string        // its ID, for metrics and logs; "": DefaultTopic
-	// EventTypes bound a label of the metrics; what is none of them is "other".
-	EventTypes []string
 
 	Batch       int           // rows of a round at most. Default 50
 	Poll        time.Duration // how often the table is looked at while it is empty, give or take a quarter. Default 500 ms

@@ -30,7 +30,7 @@ func New(o Options) (*Publisher, error) {
 	}
 	o = o.withDefaults()
 	router, err := ier.New(ier.Config{
-		Targets: map[string]ier.Target{o.Topic: topic{o.Target}}, Catalog: catalogOf(o.Topic, o.EventTypes),
+		Targets: map[string]ier.Target{o.Topic: topic{o.Target}}, Catalog: catalogOf(o.Topic),
 		Breaker: o.Breaker, Registerer: o.Registerer, Log: o.Log, Now: o.Now,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/relay/postgres"
 )
 
 // aggregate is whose rows are published in order.
@@ -33,7 +34,7 @@ type row struct {
 // record is the row as the router knows it, for its log, its samples and its breaker.
 func (r *row) record() *contracts.Record {
 	return &contracts.Record{
-		Outbox: Table, ID: r.id.String(), EventID: r.id.String(), EventType: r.eventType, EventVersion: 1,
+		Outbox: postgres.Table, ID: r.id.String(), EventID: r.id.String(), EventType: r.eventType, EventVersion: 1,
 		AggregateType: r.aggregate.kind, AggregateID: r.aggregate.id.String(), IdempotencyKey: r.id.String(),
 		Lane: lane, CreatedAt: r.createdAt,
 	}

@@ -19,6 +19,7 @@ import (
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/postgres/postgrestest"
 	"outboxrelay/ier"
+	"outboxrelay/relay/postgres"
 	"outboxrelay/relay/postgres/migrations"
 )
 
@@ -263,7 +264,7 @@ func (s *shelf) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	errs := make([]error, len(parcels))
 	for i := range parcels {
 		m := parcels[i].Message
-		id := uuid.MustParse(m.Attributes[AttrEventID])
+		id := uuid.MustParse(m.Attributes[postgres.AttrEventID])
 		s.asked[id]++
 		if onEvent != nil {
 			errs[i] = onEvent(id, s.asked[id])
@@ -311,10 +312,10 @@ func (s *shelf) firsts() map[uuid.UUID][]uuid.UUID {
 	seen := map[string]bool{}
 	firsts := map[uuid.UUID][]uuid.UUID{}
 	for _, m := range s.messages() {
-		id := m.Attributes[AttrEventID]
+		id := m.Attributes[postgres.AttrEventID]
 		if !seen[id] {
 			seen[id] = true
-			a := uuid.MustParse(m.Attributes[AttrAggregateID])
+			a := uuid.MustParse(m.Attributes[postgres.AttrAggregateID])
 			firsts[a] = append(firsts[a], uuid.MustParse(id))
 		}
 	}

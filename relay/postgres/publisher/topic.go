@@ -6,15 +6,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/ier"
-)
-
-// Attributes of a message. Its data is the row's envelope, its ordering key the aggregate's ID.
-const (
-	AttrEventID       = "event_id"
-	AttrEventType     = "event_type"
-	AttrAggregateType = "aggregate_type"
-	AttrAggregateID   = "aggregate_id"
-	AttrCreatedAt     = "created_at" // RFC 3339, UTC
+	"outboxrelay/relay/postgres"
 )
 
 // topic has the messages of rows delivered in place of the relay's own.
@@ -28,15 +20,16 @@ func (t topic) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	return t.Target.Deliver(ctx, parcels)
 }
 
+// message has the attributes that postgres.Decode reads, and the row's envelope.
 func message(rec *contracts.Record, data []byte) *contracts.Message {
 	return &contracts.Message{
 		Data: data, OrderingKey: rec.AggregateID,
 		Attributes: map[string]string{
-			AttrEventID:       rec.EventID,
-			AttrEventType:     rec.EventType,
-			AttrAggregateType: rec.AggregateType,
-			AttrAggregateID:   rec.AggregateID,
-			AttrCreatedAt:     rec.CreatedAt.UTC().Format(time.RFC3339Nano),
+			postgres.AttrEventID:       rec.EventID,
+			postgres.AttrEventType:     rec.EventType,
+			postgres.AttrAggregateType: rec.AggregateType,
+			postgres.AttrAggregateID:   rec.AggregateID,
+			postgres.AttrCreatedAt:     rec.CreatedAt.UTC().Format(time.RFC3339Nano),
 		},
 	}
 }

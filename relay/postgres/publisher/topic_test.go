@@ -12,6 +12,7 @@ import (
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/local/pubsub"
 	ierpubsub "outboxrelay/ier/pubsub"
+	"outboxrelay/relay/postgres"
 )
 
 // On the embedded Pub/Sub, by Google's client, through faults of the service: what arrives at a subscription is
@@ -88,7 +89,7 @@ func (f *fixture) pull(client *gpubsub.Client, subscription string, events int) 
 		var acks []string
 		for _, m := range answer.ReceivedMessages {
 			acks = append(acks, m.AckId)
-			seen[m.Message.Attributes[AttrEventID]] = true
+			seen[m.Message.Attributes[postgres.AttrEventID]] = true
 			f.shelf.take(m.Message)
 		}
 		if len(acks) > 0 {

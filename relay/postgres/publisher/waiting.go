@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"outboxrelay/relay/postgres"
 )
 
 // Waiting is a row that is not published.
@@ -30,11 +32,11 @@ func List(ctx context.Context, pool *pgxpool.Pool, parked bool, maxAttempts, lim
 		FROM outbox_events WHERE published_at IS NULL AND (NOT $1 OR attempt_count >= $2)
 		ORDER BY created_at, id LIMIT $3`, parked, maxAttempts, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list rows of %s: %w", Table, err)
+		return nil, fmt.Errorf("list rows of %s: %w", postgres.Table, err)
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Waiting])
 	if err != nil {
-		return nil, fmt.Errorf("list rows of %s: %w", Table, err)
+		return nil, fmt.Errorf("list rows of %s: %w", postgres.Table, err)
 	}
 	return list, nil
 }
@@ -47,11 +49,11 @@ func Retry(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID) (left []uui
 		WITH retried AS (UPDATE outbox_events SET attempt_count = 0 WHERE id = ANY ($1) AND published_at IS NULL RETURNING id)
 		SELECT asked.id FROM unnest($1::uuid[]) AS asked (id) WHERE asked.id NOT IN (SELECT id FROM retried)`, ids)
 	if err != nil {
-		return nil, fmt.Errorf("retry rows of %s: %w", Table, err)
+		return nil, fmt.Errorf("retry rows of %s: %w", postgres.Table, err)
 	}
 	left, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil {
-		return nil, fmt.Errorf("retry rows of %s: %w", Table, err)
+		return nil, fmt.Errorf("retry rows of %s: %w", postgres.Table, err)
 	}
 	return left, nil
 }
