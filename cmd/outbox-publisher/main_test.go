@@ -23,7 +23,10 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(postgrestest.Main(m),
+		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		// The client's subscriber leaves it behind for a while.
+		goleak.IgnoreTopFunction("cloud.google.com/go/pubsub/v2.(*messageIterator).streamKeepAliveHandler"))
 }
 
 // patience of a test with a real process or socket.

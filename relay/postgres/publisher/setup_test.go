@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,12 @@ import (
 const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
+	// The model is quick, and what it looks for is rare. The command line is read later and overrides it.
+	for name, value := range map[string]string{"rapid.checks": "3000", "rapid.steps": "60"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
 	// The Pub/Sub client's metrics library starts a worker for the life of the process.
 	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
