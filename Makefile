@@ -186,6 +186,10 @@ chaos: ## break the running service at random points and judge it; CLOUD=embedde
 consumer-chaos: ## kill relays and consumers 50 times while 10,000 events are on their way; CLOUD=embedded|google, CHAOS_ARGS='-short'
 	go run ./cmd/consumer-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
 
+.PHONY: publisher-chaos
+publisher-chaos: ## kill 100 publishers and restart Postgres 20 times while 100,000 rows are published; CHAOS_ARGS='-short'
+	go run ./cmd/publisher-chaos $(CHAOS_ARGS)
+
 .PHONY: node-check
 node-check: build ## hold Firestore, embedded and Google's, to what the Node client expects
 	.ci/node-check embedded

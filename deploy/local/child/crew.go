@@ -20,7 +20,9 @@ type Crew struct {
 }
 
 // NewCrew makes one without members. start starts the member with a number, from 1 on, and returns once it works.
-func NewCrew(start func(ctx context.Context, number int) (*Process, error)) *Crew { return &Crew{start: start} }
+func NewCrew(start func(ctx context.Context, number int) (*Process, error)) *Crew {
+	return &Crew{start: start}
+}
 
 // Grow starts so many more.
 func (c *Crew) Grow(ctx context.Context, n int) error {

@@ -12,7 +12,9 @@ import (
 )
 
 // BuildRelay builds the relay's program into dir; see Build.
-func BuildRelay(ctx context.Context, dir string) (string, error) { return Build(ctx, dir, "outbox-relay") }
+func BuildRelay(ctx context.Context, dir string) (string, error) {
+	return Build(ctx, dir, "outbox-relay")
+}
 
 // Build builds a program of cmd into dir with the go command, as its image has it, and returns its path.
 func Build(ctx context.Context, dir, program string) (string, error) {
