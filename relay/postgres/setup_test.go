@@ -20,7 +20,9 @@ import (
 	"outboxrelay/relay/postgres/migrations"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1")) // of prepared statements; it has no end
+}
 
 // within bounds every wait.
 const within = 2 * time.Minute
