@@ -21,7 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1")) // of prepared statements; it has no end
+	goleak.VerifyTestMain(postgrestest.Main(m),
+		goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"), // of prepared statements; it has no end
+		goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }
 
 // within bounds every wait.
