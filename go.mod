@@ -2,6 +2,10 @@ module outboxrelay
 
 go 1.26.0
 
+// For Heroku's Go buildpack: what Procfile runs.
+// +heroku goVersion go1.26
+// +heroku install ./cmd/outbox-publisher
+
 require (
 	cloud.google.com/go/compute/metadata v0.10.0
 	cloud.google.com/go/firestore v1.29.2
