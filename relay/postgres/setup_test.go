@@ -20,7 +20,11 @@ import (
 	"outboxrelay/relay/postgres/migrations"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(postgrestest.Main(m),
+		goleak.IgnoreTopFunction("gorm.io/gorm/internal/lru.NewLRU[...].func1"), // of prepared statements; it has no end
+		goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
+}
 
 // within bounds every wait.
 const within = 2 * time.Minute
