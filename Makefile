@@ -36,6 +36,8 @@ STEPS ?= 1000000
 SEEDS ?=
 SEED ?=
 LOCAL_ARGS ?=
+PUBLISHER_ARGS ?=
+ROWS ?= 10000000
 TEST_ARGS ?=
 PKGS ?= ./...
 IMAGE_ARGS ?=
@@ -45,8 +47,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build the binary to dist/outbox-relay
+build: ## build the binaries to dist/outbox-relay and dist/outbox-publisher
 	CGO_ENABLED=0 go build -trimpath -o dist/outbox-relay ./cmd/outbox-relay
+	CGO_ENABLED=0 go build -trimpath -o dist/outbox-publisher ./cmd/outbox-publisher
 
 .PHONY: image
 image: ## make the container image as an OCI archive in dist, with its SBOM; IMAGE_ARGS='--platform linux/amd64,linux/arm64'
@@ -183,6 +186,10 @@ chaos: ## break the running service at random points and judge it; CLOUD=embedde
 consumer-chaos: ## kill relays and consumers 50 times while 10,000 events are on their way; CLOUD=embedded|google, CHAOS_ARGS='-short'
 	go run ./cmd/consumer-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
 
+.PHONY: publisher-chaos
+publisher-chaos: ## kill 100 publishers and restart Postgres 20 times while 100,000 rows are published; CHAOS_ARGS='-short'
+	go run ./cmd/publisher-chaos $(CHAOS_ARGS)
+
 .PHONY: node-check
 node-check: build ## hold Firestore, embedded and Google's, to what the Node client expects
 	.ci/node-check embedded
@@ -204,6 +211,14 @@ ci: ## run all that CI runs
 .PHONY: run-local
 run-local: ## run everything embedded, with samples; LOCAL_ARGS=...
 	go run ./cmd/outbox-relay local $(LOCAL_ARGS)
+
+.PHONY: run-outbox-publisher
+run-outbox-publisher: ## run the Postgres publisher with a database, Redis, Pub/Sub, producers and a consumer of its own; PUBLISHER_ARGS='--records 5000'
+	go run ./cmd/outbox-publisher local $(PUBLISHER_ARGS)
+
+.PHONY: publisher-plan
+publisher-plan: ## show how Postgres finds what the publisher claims beside ten million published rows; ROWS=1000000
+	OUTBOX_RELAY_PLAN_ROWS=$(ROWS) go test -count=1 -v -timeout 3h -run '^TestClaimIsAnIndexScan$$' $(TEST_ARGS) ./relay/postgres/publisher
 
 .PHONY: clean
 clean: ## remove what was built

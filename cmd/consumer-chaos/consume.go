@@ -35,7 +35,7 @@ type task struct {
 	End       end
 	Consumers map[string][]string // topics by consumer
 	Postgres  string              // connection string
-	Redis     string              // socket; "": the inbox of endApart is in Firestore
+	Redis     string              // URL; "": the inbox of endApart is in Firestore
 	Log       string              // path of its journal
 	Grace     time.Duration       // see inbox.Options
 }
@@ -133,7 +133,11 @@ func (c *consumer) receivers(ctx context.Context) (map[string]receiver, error) {
 	case endApart:
 		var store inbox.Store = inboxfirestore.New(c.db.Client)
 		if c.Redis != "" {
-			store = inboxredis.New(goredis.NewClient(&goredis.Options{Network: "unix", Addr: c.Redis})) // closed with the process
+			o, err := goredis.ParseURL(c.Redis)
+			if err != nil {
+				return nil, err
+			}
+			store = inboxredis.New(goredis.NewClient(o)) // closed with the process
 		}
 		for name := range c.Consumers {
 			out[name] = inbox.New(store, name, options).Handle(c.inFile(name))

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/child"
 	local "outboxrelay/deploy/local/pubsub"
 	"outboxrelay/deploy/local/rig"
 )
@@ -39,21 +40,21 @@ type stage struct {
 	catalog   *contracts.Catalog
 	cloud     *rig.Cloud
 	clients   *rig.Clients
-	servers   []*rig.Child // Redis and Postgres
-	pgDir     string       // of Postgres; apart from dir, as its user may not look there
+	servers   []killer // Redis and Postgres
+	dbDir     string   // of theirs; apart from dir, as their user may not look there
 	redis     string
 	postgres  string
 	pool      *pgxpool.Pool
-	relays    *crew
+	relays    *child.Crew
 	ends      []end
 	dealt     map[string]end // consumers
-	consumers map[end]*crew
+	consumers map[end]*child.Crew
 	truth     *truth
 }
 
 // openStage starts everything but the traffic. The caller calls close.
 func openStage(ctx context.Context, o options, progress io.Writer) (*stage, error) {
-	s := &stage{opts: o, progress: progress, consumers: map[end]*crew{}, truth: newTruth()}
+	s := &stage{opts: o, progress: progress, consumers: map[end]*child.Crew{}, truth: newTruth()}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open stage: %w", err), s.close())
 	}
@@ -96,22 +97,25 @@ func (s *stage) open(ctx context.Context) (err error) {
 	}
 	s.dealt = deal(consumers, s.ends)
 	for _, e := range s.ends {
-		s.consumers[e] = &crew{start: s.consumerOf(e, consumers)}
-		if err := s.consumers[e].grow(ctx, perEnd); err != nil {
+		s.consumers[e] = child.NewCrew(s.consumerOf(e, consumers))
+		if err := s.consumers[e].Grow(ctx, perEnd); err != nil {
 			return err
 		}
 	}
-	s.relays = &crew{start: s.relayAt(relay)}
-	return s.relays.grow(ctx, relays)
+	s.relays = child.NewCrew(s.relayAt(relay))
+	return s.relays.Grow(ctx, relays)
 }
 
 func (s *stage) openDatabases(ctx context.Context) error {
 	s.ends = []end{endFirestore}
 	var err error
-	if s.pgDir, err = os.MkdirTemp("", "chaos-pg-"); err != nil {
+	if s.dbDir, err = os.MkdirTemp("", "chaos-db-"); err != nil {
 		return err
 	}
-	url, server, err := startPostgres(ctx, s.pgDir)
+	if err := os.Chmod(s.dbDir, 0o711); err != nil {
+		return err
+	}
+	url, server, err := startPostgres(ctx, filepath.Join(s.dbDir, "pg"))
 	s.own(server)
 	if err != nil {
 		return err
@@ -125,14 +129,17 @@ func (s *stage) openDatabases(ctx context.Context) error {
 			return err
 		}
 	}
-	s.redis, server, err = startRedis(ctx, s.dir)
+	s.redis, server, err = startRedis(ctx, filepath.Join(s.dbDir, "redis"))
 	s.own(server)
 	s.ends = append(s.ends, endApart)
 	return err
 }
 
+// killer is a server.
+type killer interface{ Kill() }
+
 // own has close end a server, if there is one.
-func (s *stage) own(server *rig.Child) {
+func (s *stage) own(server killer) {
 	if server != nil {
 		s.servers = append(s.servers, server)
 	}
@@ -157,7 +164,7 @@ func subscribe(ctx context.Context, client *pubsub.Client, consumer, topic strin
 }
 
 // launch starts a process of the cloud's, and returns once it has said what tells that it works.
-func (s *stage) launch(ctx context.Context, spec rig.Spec, says string) (*rig.Child, error) {
+func (s *stage) launch(ctx context.Context, spec child.Spec, says string) (*child.Process, error) {
 	log, err := os.Create(filepath.Join(s.dir, spec.Name+".log"))
 	if err != nil {
 		return nil, err
@@ -168,7 +175,7 @@ func (s *stage) launch(ctx context.Context, spec rig.Spec, says string) (*rig.Ch
 		spec.Stdout, spec.Stderr = log, io.MultiWriter(log, works)
 	}
 	spec.Env = append(spec.Env, append(s.cloud.Env(), "GOOGLE_CLOUD_PROJECT="+project)...)
-	child, err := rig.Start(spec)
+	child, err := child.Start(spec)
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -191,13 +198,13 @@ func (s *stage) launch(ctx context.Context, spec rig.Spec, says string) (*rig.Ch
 // relayServes is in a line that a relay logs once it serves.
 const relayServes = `"message":"serving"`
 
-func (s *stage) relayAt(path string) func(context.Context, int) (*rig.Child, error) {
-	return func(ctx context.Context, number int) (*rig.Child, error) {
+func (s *stage) relayAt(path string) func(context.Context, int) (*child.Process, error) {
+	return func(ctx context.Context, number int) (*child.Process, error) {
 		port, err := rig.FreePort()
 		if err != nil {
 			return nil, err
 		}
-		return s.launch(ctx, rig.Spec{
+		return s.launch(ctx, child.Spec{
 			Name: "relay-" + strconv.Itoa(number), Path: path,
 			Args: []string{
 				"serve", "--catalog", s.opts.catalog, "--lease-term", "3s",
@@ -208,14 +215,14 @@ func (s *stage) relayAt(path string) func(context.Context, int) (*rig.Child, err
 	}
 }
 
-func (s *stage) consumerOf(e end, topics map[string][]string) func(context.Context, int) (*rig.Child, error) {
+func (s *stage) consumerOf(e end, topics map[string][]string) func(context.Context, int) (*child.Process, error) {
 	mine := map[string][]string{}
 	for name, of := range s.dealt {
 		if of == e {
 			mine[name] = topics[name]
 		}
 	}
-	return func(ctx context.Context, number int) (*rig.Child, error) {
+	return func(ctx context.Context, number int) (*child.Process, error) {
 		name := fmt.Sprintf("%s-%d", e, number)
 		own, err := os.Executable()
 		if err != nil {
@@ -227,7 +234,7 @@ func (s *stage) consumerOf(e end, topics map[string][]string) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		return s.launch(ctx, rig.Spec{Name: name, Path: own, Env: []string{taskVar + "=" + string(text)}}, consuming)
+		return s.launch(ctx, child.Spec{Name: name, Path: own, Env: []string{taskVar + "=" + string(text)}}, consuming)
 	}
 }
 
@@ -241,10 +248,10 @@ func (s *stage) journals() []string {
 func (s *stage) close() error {
 	var errs []error
 	for _, e := range slices.Sorted(maps.Keys(s.consumers)) {
-		errs = append(errs, s.consumers[e].stop())
+		errs = append(errs, s.consumers[e].Stop())
 	}
 	if s.relays != nil {
-		errs = append(errs, s.relays.stop())
+		errs = append(errs, s.relays.Stop())
 	}
 	if s.clients != nil {
 		errs = append(errs, s.clients.Close())
@@ -258,8 +265,8 @@ func (s *stage) close() error {
 	for _, server := range s.servers {
 		server.Kill() // whatever it holds is of no more use
 	}
-	if s.pgDir != "" {
-		errs = append(errs, os.RemoveAll(s.pgDir)) //nolint:gosec // the run made it
+	if s.dbDir != "" {
+		errs = append(errs, os.RemoveAll(s.dbDir)) //nolint:gosec // the run made it
 	}
 	return errors.Join(errs...)
 }

@@ -67,7 +67,7 @@ func checkLoopback(flag, addr string) error {
 
 // Run serves until ctx ends.
 func (c *cloudCmd) Run(ctx context.Context, p shell.Process) (err error) {
-	log, err := c.logger(p.Stderr, c.Project)
+	log, err := c.Logger(p.Stderr, c.Project)
 	if err != nil {
 		return err
 	}

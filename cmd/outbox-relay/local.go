@@ -113,7 +113,7 @@ func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
 		outage = demo.NewOutage(target, c.FaultAfter, c.FaultFor)
 		troubles = demo.Plan(catalog, rand.Uint64(), c.FaultTarget)
 	}
-	log, err := logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}.logger(p.Stderr, localrun.Project)
+	log, err := logFlags{LogLevel: c.LogLevel, LogFormat: c.LogFormat}.Logger(p.Stderr, localrun.Project)
 	if err != nil {
 		return err
 	}

@@ -1,25 +1,5 @@
 package main
 
-import (
-	"io"
+import "outboxrelay/cmd/outbox-relay/logging"
 
-	"go.uber.org/zap"
-
-	"outboxrelay/cmd/outbox-relay/logging"
-	"outboxrelay/cmd/outbox-relay/shell"
-)
-
-// logFlags choose what is logged, and how.
-type logFlags struct {
-	LogLevel  string `enum:"debug,info,warn,error" default:"info" env:"LOG_LEVEL" help:"Least severe level that is logged: debug, info, warn or error."`
-	LogFormat string `enum:"json,console" default:"json" env:"LOG_FORMAT" help:"json (Cloud Logging's fields) or console."`
-}
-
-// logger logs to w; project is where the traces are that its lines name.
-func (f logFlags) logger(w io.Writer, project string) (*zap.Logger, error) {
-	log, err := logging.New(w, f.LogLevel, f.LogFormat, project)
-	if err != nil {
-		return nil, shell.Usagef("%w", err)
-	}
-	return log, nil
-}
+type logFlags = logging.Flags

@@ -12,13 +12,14 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
 	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
 func main() {
 	env := shell.Snapshot(os.Environ())
-	if err := limitMemory(memlimit.FromCgroup); err != nil {
+	if err := program.LimitMemory(memlimit.FromCgroup); err != nil {
 		fmt.Fprintln(os.Stderr, "outbox-relay: the container's memory limit cannot be told, set GOMEMLIMIT if there is one:", err)
 	}
 	// Package gcp connects to the emulators by itself, with pings and a client for
@@ -26,7 +27,7 @@ func main() {
 	for _, name := range []string{gcp.EnvFirestore, gcp.EnvPubSub, gcp.EnvAuth} {
 		_ = os.Unsetenv(name) // fails only for an invalid name
 	}
-	ctx, stop := withSignals(context.Background(), os.Exit)
+	ctx, stop := program.WithSignals(context.Background(), os.Exit)
 	code := run(ctx, os.Args[1:], env, os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
 
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/shell"
 )
 
@@ -100,7 +101,7 @@ func knownVariables(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{envMemoryLimit, envProcessors}
+	known := []string{program.EnvMemoryLimit, program.EnvProcessors}
 	for _, flag := range parser.Model.Flags {
 		known = append(known, flag.Envs...)
 	}
@@ -156,8 +157,8 @@ func TestManifestProbes(t *testing.T) {
 func TestManifestResources(t *testing.T) {
 	m := readManifest(t)
 	c := m.relay(t)
-	memory, limit := mebibytes(t, c.Resources.Limits["memory"], "Mi"), mebibytes(t, c.env()[envMemoryLimit], "MiB")
-	if want := int(heapShare * float64(memory)); limit != want {
+	memory, limit := mebibytes(t, c.Resources.Limits["memory"], "Mi"), mebibytes(t, c.env()[program.EnvMemoryLimit], "MiB")
+	if want := int(program.HeapShare * float64(memory)); limit != want {
 		t.Errorf("GOMEMLIMIT is %d MiB, want nine tenths of %d MiB: %d", limit, memory, want)
 	}
 	want := map[string]string{

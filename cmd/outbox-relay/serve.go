@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/heart"
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/cmd/outbox-relay/web"
@@ -79,7 +80,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	log, err := c.logger(p.Stderr, at.Project)
+	log, err := c.Logger(p.Stderr, at.Project)
 	if err != nil {
 		return err
 	}
@@ -108,8 +109,8 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	log.Info("serving", append([]zap.Field{
 		zap.Stringer("addr", lis.Addr()), zap.String("project", at.Project), zap.String("outboxes", outboxNames(catalog)),
 		zap.Strings("queues", queues.run),
-		zap.Stringer("build", thisBuild()),
-	}, resources(p.Env)...)...)
+		zap.String("build", version()),
+	}, program.Resources(p.Env)...)...)
 	return svc.run(ctx, site{watchedBy(servicePages(svc.health, svc.registry), beating), svc.api, svc.console}, lis)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/heart"
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/status"
 	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/cmd/outbox-relay/web"
@@ -106,7 +107,7 @@ func newRegistry() *prometheus.Registry {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
-		thisBuild().metric(),
+		thisBuild().Metric(),
 	)
 	return registry
 }
@@ -264,8 +265,8 @@ func (s *service) tellMissing(ctx context.Context, clients *ierpubsub.Clients, t
 // state is what /readyz tells.
 type state struct {
 	relay.Health
-	Queues []queueState `json:"queues,omitempty"` // that run here; one that is sick is told, and no reason to be unready
-	Build  build        `json:"build"`
+	Queues []queueState  `json:"queues,omitempty"` // that run here; one that is sick is told, and no reason to be unready
+	Build  program.Build `json:"build"`
 }
 
 // health tells the relay's state; see web.HealthSource.

@@ -21,16 +21,6 @@ func TestVersionIsWhatWasLinkedIn(t *testing.T) {
 	}
 }
 
-func TestBuildIsBounded(t *testing.T) {
-	b := build{Version: strings.Repeat("v", 1000), Commit: strings.Repeat("c", 1000)}.bounded()
-	if len(b.Version) != maxVersion || len(b.Commit) != maxVersion {
-		t.Errorf("%d and %d letters", len(b.Version), len(b.Commit))
-	}
-	if got := (build{}).bounded().String(); got != "outbox-relay unknown" {
-		t.Errorf("a build that tells nothing is %q", got)
-	}
-}
-
 // Which build an instance is stands where operators look.
 func TestServeTellsItsBuild(t *testing.T) {
 	cloud := startCloud(t)

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/child"
 )
 
 // soakSample is what a relay told about itself at a time.
@@ -138,7 +138,7 @@ func servingAddr(line []byte) string {
 // serveWithin is how long a relay may take until it serves.
 const serveWithin = 30 * time.Second
 
-func (l *servingLog) await(ctx context.Context, relay *rig.Child) (string, error) {
+func (l *servingLog) await(ctx context.Context, relay *child.Process) (string, error) {
 	timer := time.NewTimer(serveWithin)
 	defer timer.Stop()
 	select {

@@ -10,7 +10,7 @@ import (
 
 	"outboxrelay/cmd/relay-bench/floor"
 	"outboxrelay/contracts"
-	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/child"
 )
 
 // side is one of those that are compared.
@@ -26,14 +26,14 @@ const (
 
 // running is a side at work.
 type running struct {
-	*rig.Child
+	*child.Process
 	sampler *sampler
 }
 
 // spec is how a side is run on the stage.
-func (b *bench) spec(s *stage, who side) rig.Spec {
+func (b *bench) spec(s *stage, who side) child.Spec {
 	env := append(s.cloud.Env(), "GOOGLE_CLOUD_PROJECT="+project)
-	spec := rig.Spec{Name: string(who), Env: env}
+	spec := child.Spec{Name: string(who), Env: env}
 	switch who {
 	case sideFloor:
 		spec.Path, spec.Args = b.ownPath, []string{floorCommand, "-catalog", b.catalogPath, "-window", strconv.Itoa(b.window)}
@@ -51,11 +51,11 @@ func (b *bench) spec(s *stage, who side) rig.Spec {
 
 // start runs a side on the stage, sampled from its first moment.
 func (b *bench) start(s *stage, who side) (*running, error) {
-	c, err := rig.Start(b.spec(s, who))
+	c, err := child.Start(b.spec(s, who))
 	if err != nil {
 		return nil, err
 	}
-	return &running{Child: c, sampler: startSampler(c.PID())}, nil
+	return &running{Process: c, sampler: startSampler(c.PID())}, nil
 }
 
 // finish stops the side and returns what it used, up to the moment of the call.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
-	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/child"
 )
 
 const (
@@ -74,11 +74,11 @@ func (b *bench) onSoaking(ctx context.Context, work func(context.Context, *soaki
 		logged := newServingLog()
 		spec := b.spec(s, sideRelay)
 		spec.Stderr = logged
-		child, err := rig.Start(spec)
+		child, err := child.Start(spec)
 		if err != nil {
 			return nil, err
 		}
-		k.relay = &running{Child: child} // without a sampler: it tells by itself what it uses
+		k.relay = &running{Process: child} // without a sampler: it tells by itself what it uses
 		err = k.run(ctx, logged, b.opts.scale.warmup, work)
 		if stopErr := child.Stop(); err == nil {
 			err = stopErr
@@ -89,7 +89,7 @@ func (b *bench) onSoaking(ctx context.Context, work func(context.Context, *soaki
 }
 
 func (k *soaking) run(ctx context.Context, logged *servingLog, warmup int, work func(context.Context, *soaking) error) error {
-	addr, err := logged.await(ctx, k.relay.Child)
+	addr, err := logged.await(ctx, k.relay.Process)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
-	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/child"
 )
 
 // measureStart measures the time from the start of a side's process to the
@@ -53,11 +53,11 @@ func (b *bench) startOnce(ctx context.Context, s *stage, who side, book *book, n
 		spec.Args = []string{floorCommand, "-catalog", b.catalogPath, "-once", rec.Outbox}
 	}
 	book.appended(rec.IdempotencyKey, appended{at: time.Now(), lane: rec.Lane, targets: len(s.route(rec).Targets)})
-	child, err := rig.Start(spec)
+	child, err := child.Start(spec)
 	if err != nil {
 		return err
 	}
-	if err := s.awaitDelivered(ctx, &running{Child: child}, n); err != nil {
+	if err := s.awaitDelivered(ctx, &running{Process: child}, n); err != nil {
 		return joinFirst(err, child.Stop())
 	}
 	return child.Stop()

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"outboxrelay/deploy/local/child"
 	"outboxrelay/deploy/local/rig"
 	"outboxrelay/deploy/local/tcpproxy"
 )
@@ -45,7 +46,7 @@ type fleet struct {
 // member is one relay process with the proxies through which it sees the cloud.
 type member struct {
 	name    string
-	child   *rig.Child
+	child   *child.Process
 	proxies map[part]*tcpproxy.Proxy
 	url     string // of its HTTP server
 	log     *os.File
@@ -98,7 +99,7 @@ func (f *fleet) launch(ctx context.Context, m *member) error {
 	cloud := rig.Cloud{Firestore: m.proxies[partFirestore].Addr, PubSub: m.proxies[partPubSub].Addr}
 	serving := rig.NewAwaited(`"message":"serving"`)
 	m.url = "http://127.0.0.1:" + port
-	m.child, err = rig.Start(rig.Spec{
+	m.child, err = child.Start(child.Spec{
 		Name: m.name, Path: f.path, Args: f.args, Stdout: m.log, Stderr: io.MultiWriter(m.log, serving),
 		Env: slices.Concat(f.env, cloud.Env(), []string{"HOST=127.0.0.1", "PORT=" + port}),
 	})

@@ -28,6 +28,11 @@ type Options struct {
 	// Catalog has each event judged by what it declares: event type, version, payload
 	// schema. nil: only the envelope is judged.
 	Catalog *contracts.Catalog
+	// Decode makes a message in the relay's form, its envelope and its attributes, of one in another
+	// form; nil: messages come in the relay's. With an error the message breaks the contract, and what comes
+	// beside it is what can be told of it. The replay of a dead letter comes in the relay's form always, and
+	// Decode returns it as it is. It is called from any goroutine.
+	Decode func(data []byte, attributes map[string]string) ([]byte, map[string]string, error)
 	// Versions names the event versions that the handler understands, by event type.
 	// One of another version breaks the contract. An event type that is not named: any.
 	Versions map[string][]int64

@@ -11,8 +11,12 @@ import (
 // read judges the message before anything is claimed. It returns why its event cannot
 // be handled; nil: it can, or is for others.
 func (d *delivery) read() contracts.Faults {
+	err := d.decode()
 	m := d.message
 	d.log = d.opts.Log.With("consumer", d.consumer, "eventId", m.Attributes[contracts.AttrEventID], "traceId", m.Attributes[contracts.AttrTraceID])
+	if err != nil {
+		return contracts.Faults{{Problem: err.Error()}}
+	}
 	rec, faults, err := contracts.DecodeEnvelope(m.Data, m.Attributes)
 	if err != nil {
 		return contracts.Faults{{Problem: err.Error()}}
@@ -40,4 +44,12 @@ func (d *delivery) read() contracts.Faults {
 		Lease: d.opts.lease(), Keep: d.opts.Retention, Replay: m.Attributes[contracts.AttrConsumer] == d.consumer,
 	}
 	return nil
+}
+
+// decode brings the message into the relay's form, as far as it goes.
+func (d *delivery) decode() (err error) {
+	if d.opts.Decode != nil {
+		d.message.Data, d.message.Attributes, err = d.opts.Decode(d.message.Data, d.message.Attributes)
+	}
+	return err
 }

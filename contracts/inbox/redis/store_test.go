@@ -1,10 +1,6 @@
 package redis_test
 
 import (
-	"bufio"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +10,7 @@ import (
 	"outboxrelay/contracts/inbox"
 	"outboxrelay/contracts/inbox/inboxtest"
 	"outboxrelay/contracts/inbox/redis"
+	"outboxrelay/deploy/local/redis/redistest"
 )
 
 func TestConformsOnMiniredis(t *testing.T) {
@@ -28,7 +25,7 @@ func TestConformsOnMiniredis(t *testing.T) {
 }
 
 func TestConformsOnRedis(t *testing.T) {
-	client := open(t, &goredis.Options{Network: "unix", Addr: startRedis(t)})
+	client := redistest.Client(t)
 	inboxtest.Conformance(t, func(*testing.T) inboxtest.Fixture { return inboxtest.Fixture{Store: redis.New(client)} })
 }
 
@@ -65,52 +62,6 @@ func open(t testing.TB, o *goredis.Options) *goredis.Client {
 	return client
 }
 
-// startRedis starts a Redis until the test's end, or skips the test where none is installed.
-// It returns its socket.
-func startRedis(t testing.TB) string {
-	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed: apt-get install redis-server")
-	}
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "redis.sock")
-	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	ready := make(chan bool, 1)
-	go func() {
-		lines, found := bufio.NewScanner(out), false
-		for lines.Scan() {
-			if !found && strings.Contains(strings.ToLower(lines.Text()), "ready to accept connections") {
-				found = true
-				ready <- true
-			}
-		}
-		if !found {
-			ready <- false
-		}
-	}()
-	select {
-	case ok := <-ready:
-		if !ok {
-			t.Fatal("redis-server ended before it was ready")
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("redis-server is not ready after a minute")
-	}
-	return socket
-}
-
 func BenchmarkRedis(b *testing.B) {
-	inboxtest.Benchmark(b, redis.New(open(b, &goredis.Options{Network: "unix", Addr: startRedis(b)})), inbox.Options{})
+	inboxtest.Benchmark(b, redis.New(redistest.Client(b)), inbox.Options{})
 }

@@ -70,7 +70,7 @@ func TestStartIsBoundedByItsContext(t *testing.T) {
 	var attempts atomic.Int32
 	p.command = func(string, string) []string {
 		attempts.Add(1)
-		return child(t, "mute", line.Addr().String())
+		return roleOf(t, "mute", line.Addr().String())
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -93,7 +93,7 @@ func fake(t *testing.T, role string) program {
 	t.Helper()
 	return program{
 		name:    "fake",
-		command: func(host, port string) []string { return child(t, role, net.JoinHostPort(host, port)) },
+		command: func(host, port string) []string { return roleOf(t, role, net.JoinHostPort(host, port)) },
 		probe: overGRPC(func(ctx context.Context, conn *grpc.ClientConn) error {
 			ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 			defer cancel()

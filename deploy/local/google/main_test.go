@@ -82,8 +82,8 @@ func report(addr string) {
 	}()
 }
 
-// child is a command line that plays role.
-func child(t *testing.T, role, addr string) []string {
+// roleOf is a command line that plays role.
+func roleOf(t *testing.T, role, addr string) []string {
 	t.Helper()
 	t.Setenv(roleVar, role)
 	return []string{os.Args[0], role, addr}

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"runtime"
 	"sync"
 	"time"
+
+	"outboxrelay/deploy/local/child"
 )
 
 const (
@@ -38,27 +39,15 @@ func startProcess(argv []string, log io.Writer) (*process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = drainGrace
 	isolate(p.cmd)
-	started := make(chan error, 1)
-	go p.run(started)
-	if err := <-started; err != nil {
+	err := child.Bind(p.cmd, func(err error) {
+		p.err = err
+		_ = kill(p.cmd.Process) // what it left in its group; usually nothing, which is no fault
+		close(p.exited)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return p, nil
-}
-
-// run stays on one thread: the kernel takes the end of the thread that started
-// a child for the end of its parent.
-func (p *process) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	p.err = p.cmd.Wait()
-	_ = kill(p.cmd.Process) // what it left in its group; usually nothing, which is no fault
-	close(p.exited)
 }
 
 // stop ends the whole group, by force after the grace, and waits for that. A

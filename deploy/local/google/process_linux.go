@@ -8,9 +8,9 @@ import (
 )
 
 // isolate gives the child a group of its own, which a terminal's Ctrl-C does not
-// reach, and has the kernel kill it when this process dies.
+// reach.
 func isolate(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
 func terminate(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGTERM) }

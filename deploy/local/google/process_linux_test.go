@@ -7,7 +7,7 @@ import (
 
 func TestProcessStopReachesGrandchildren(t *testing.T) {
 	line := newLifeline(t)
-	p := startChild(t, child(t, "forker", line.Addr().String()))
+	p := startChild(t, roleOf(t, "forker", line.Addr().String()))
 	conn := line.alive(t)
 	if err := p.stop(); err != nil {
 		t.Fatal(err)
@@ -17,7 +17,7 @@ func TestProcessStopReachesGrandchildren(t *testing.T) {
 
 func TestKernelEndsTheChildOfAKilledParent(t *testing.T) {
 	line := newLifeline(t)
-	argv := child(t, "parent", line.Addr().String())
+	argv := roleOf(t, "parent", line.Addr().String())
 	parent := exec.Command(argv[0], argv[1:]...)
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 func TestProcessStop(t *testing.T) {
 	t.Run("kills what ignores the request to end", func(t *testing.T) {
 		line := newLifeline(t)
-		p := startChild(t, child(t, "deaf", line.Addr().String()))
+		p := startChild(t, roleOf(t, "deaf", line.Addr().String()))
 		conn := line.alive(t)
 		if err := p.stop(); err != nil {
 			t.Fatal(err)
@@ -20,7 +20,7 @@ func TestProcessStop(t *testing.T) {
 		dead(t, conn)
 	})
 	t.Run("of one that has ended is a no-op", func(t *testing.T) {
-		p := startChild(t, child(t, "broken", ""))
+		p := startChild(t, roleOf(t, "broken", ""))
 		<-p.exited
 		if err := p.stop(); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestStartProcessNamesWhatItCannotRun(t *testing.T) {
 
 func TestProcessOutputIsPassedOnAndKept(t *testing.T) {
 	var log bytes.Buffer
-	p, err := startProcess(child(t, "broken", ""), &log)
+	p, err := startProcess(roleOf(t, "broken", ""), &log)
 	if err != nil {
 		t.Fatal(err)
 	}

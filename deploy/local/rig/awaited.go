@@ -1,3 +1,4 @@
+// Package rig starts what a bench or a crash test runs on: a cloud, and the programs that use it.
 package rig
 
 import "strings"

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"outboxrelay/deploy/local/child"
 	"outboxrelay/deploy/local/google"
 )
 
@@ -70,7 +71,7 @@ const adminVar = "ADMIN"
 func startEmbedded(ctx context.Context, relayPath, catalogPath string) (*Cloud, error) {
 	const anyPort = "127.0.0.1:0"
 	out, lines := io.Pipe()
-	server, err := Start(Spec{
+	server, err := child.Start(child.Spec{
 		Name: "embedded cloud", Path: relayPath, Stdout: lines,
 		Args: []string{
 			"cloud", "--firestore", anyPort, "--pubsub", anyPort, "--auth", anyPort, "--admin", anyPort, "--catalog", catalogPath, "--log-level", "warn",
@@ -85,7 +86,7 @@ func startEmbedded(ctx context.Context, relayPath, catalogPath string) (*Cloud, 
 		_, _ = io.Copy(io.Discard, out) // a pipe has nothing to fail with
 	}()
 	go func() {
-		<-server.exited
+		<-server.Exited()
 		_ = lines.Close() // never fails
 	}()
 	select {

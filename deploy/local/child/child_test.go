@@ -1,15 +1,13 @@
-package rig
+package child
 
 import (
 	"io"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-func startTestChild(t *testing.T, mode string, out io.Writer) *Child {
+func startTestChild(t *testing.T, mode string, out io.Writer) *Process {
 	t.Helper()
 	c, err := Start(Spec{Name: mode, Path: os.Args[0], Env: []string{childMode + "=" + mode}, Stdout: out})
 	if err != nil {
@@ -51,22 +49,5 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	got := tl.String()
 	if len(got) != tailBytes || !strings.HasSuffix(got, "abend") {
 		t.Errorf("tail has %d bytes and ends in %q; want %d and abend", len(got), got[len(got)-5:], tailBytes)
-	}
-}
-
-func TestReadVars(t *testing.T) {
-	for name, c := range map[string]struct {
-		in   string
-		want map[string]string
-	}{
-		"all":                 {"A=1\nB=x:2\n", map[string]string{"A": "1", "B": "x:2"}},
-		"others between":      {"hello\nA=1\nC=3\nB=2\n", map[string]string{"A": "1", "B": "2"}},
-		"ends before it does": {"A=1\n", map[string]string{"A": "1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, readVars(strings.NewReader(c.in), "A", "B")); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }

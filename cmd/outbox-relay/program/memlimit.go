@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"math"
@@ -11,29 +11,30 @@ import (
 	"outboxrelay/cmd/outbox-relay/shell"
 )
 
+// How a process is told what it may use.
 const (
-	envMemoryLimit = "GOMEMLIMIT" // the Go runtime's own variable
-	envProcessors  = "GOMAXPROCS" // likewise
-	// heapShare of the container's memory is the garbage collector's. The rest is
+	EnvMemoryLimit = "GOMEMLIMIT" // the Go runtime's own variable
+	EnvProcessors  = "GOMAXPROCS" // likewise
+	// HeapShare of the container's memory is the garbage collector's. The rest is
 	// for what it does not know: the binary, stacks of the system, files.
-	heapShare = 0.9
+	HeapShare = 0.9
 )
 
-// limitMemory gives the garbage collector its share of the container's memory,
+// LimitMemory gives the garbage collector its share of the container's memory,
 // which the runtime does not look up by itself, unlike the number of CPUs. It
 // does nothing where GOMEMLIMIT is set, or nothing limits the container.
-func limitMemory(container memlimit.Provider) error {
-	_, err := memlimit.Set(memlimit.WithProvider(container), memlimit.WithRatio(heapShare))
+func LimitMemory(container memlimit.Provider) error {
+	_, err := memlimit.Set(memlimit.WithProvider(container), memlimit.WithRatio(HeapShare))
 	return err
 }
 
-// resources are log fields of what the process may use, and who says so.
-func resources(env shell.Lookup) []zap.Field {
+// Resources are log fields of what the process may use, and who says so.
+func Resources(env shell.Lookup) []zap.Field {
 	from := "none"
 	limit := debug.SetMemoryLimit(-1) // a negative one only asks
 	switch {
-	case env.Get(envMemoryLimit) != "":
-		from = envMemoryLimit
+	case env.Get(EnvMemoryLimit) != "":
+		from = EnvMemoryLimit
 	case limit != math.MaxInt64:
 		from = "container"
 	}

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// withSignals ends the returned context at the first SIGINT or SIGTERM, with
+// WithSignals ends the returned context at the first SIGINT or SIGTERM, with
 // the signal as its cause. The second one calls exit at once, with the code
 // that a shell gives to a process killed by it. stop puts the signals back.
-func withSignals(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
+func WithSignals(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)

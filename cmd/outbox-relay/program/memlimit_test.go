@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"errors"
@@ -16,15 +16,15 @@ import (
 // fieldsOf encodes log fields into a map.
 func fieldsOf(env map[string]string) map[string]any {
 	enc := zapcore.NewMapObjectEncoder()
-	for _, f := range resources(shell.LookupIn(env)) {
+	for _, f := range Resources(shell.LookupIn(env)) {
 		f.AddTo(enc)
 	}
 	return enc.Fields
 }
 
 func TestMemoryLimitIsTheContainers(t *testing.T) {
-	if _, set := os.LookupEnv(envMemoryLimit); set {
-		t.Skip(envMemoryLimit + " is set, and wins")
+	if _, set := os.LookupEnv(EnvMemoryLimit); set {
+		t.Skip(EnvMemoryLimit + " is set, and wins")
 	}
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)
@@ -41,8 +41,8 @@ func TestMemoryLimitIsTheContainers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			debug.SetMemoryLimit(math.MaxInt64)
-			if err := limitMemory(tc.container); (err != nil) != tc.fails {
-				t.Errorf("limitMemory = %v", err)
+			if err := LimitMemory(tc.container); (err != nil) != tc.fails {
+				t.Errorf("LimitMemory = %v", err)
 			}
 			if got := debug.SetMemoryLimit(-1); got/1024 != tc.want/1024 {
 				t.Errorf("limit %d, want %d", got, tc.want)
@@ -57,16 +57,16 @@ func TestMemoryLimitIsTheContainers(t *testing.T) {
 // GOMEMLIMIT, which the Go runtime has read at the start, is left alone.
 func TestGivenMemoryLimitWins(t *testing.T) {
 	const given = 300 << 20
-	t.Setenv(envMemoryLimit, "300MiB")
+	t.Setenv(EnvMemoryLimit, "300MiB")
 	before := debug.SetMemoryLimit(given)
 	defer debug.SetMemoryLimit(before)
-	if err := limitMemory(func() (uint64, error) { return 512 << 20, nil }); err != nil {
+	if err := LimitMemory(func() (uint64, error) { return 512 << 20, nil }); err != nil {
 		t.Error(err)
 	}
 	if got := debug.SetMemoryLimit(-1); got != given {
 		t.Errorf("limit %d, want %d", got, given)
 	}
-	if got := fieldsOf(map[string]string{envMemoryLimit: "300MiB"}); got["memoryLimitFrom"] != envMemoryLimit || got["memoryLimitMiB"] != int64(300) {
+	if got := fieldsOf(map[string]string{EnvMemoryLimit: "300MiB"}); got["memoryLimitFrom"] != EnvMemoryLimit || got["memoryLimitMiB"] != int64(300) {
 		t.Errorf("told: %v", got)
 	}
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"outboxrelay/cmd/outbox-relay/shell"
+)
+
+// databaseFlags name the database. It has no flag, as its URL holds a password, which the list of processes
+// would show.
+type databaseFlags struct{}
+
+const envDatabase = "DATABASE_URL"
+
+// maxConnections are those of a round, of a look at readiness or metrics, and one to spare.
+const maxConnections = 4
+
+// config reads DATABASE_URL. Nothing that it says repeats the URL, which holds a password.
+func (databaseFlags) config(env shell.Lookup) (*pgxpool.Config, error) {
+	text := env.Get(envDatabase)
+	if text == "" {
+		return nil, fmt.Errorf("no database: set %s to postgres://USER:PASSWORD@HOST:PORT/DATABASE", envDatabase)
+	}
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: want postgres://USER:PASSWORD@HOST:PORT/DATABASE", envDatabase)
+	}
+	config.MaxConns = max(config.MaxConns, maxConnections)
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = name
+	}
+	return config, nil
+}
+
+// open reads the URL and makes a pool, which connects when it is used. The caller closes it.
+func (f databaseFlags) open(ctx context.Context, env shell.Lookup, others ...error) (*pgxpool.Pool, error) {
+	config, err := f.config(env)
+	if err := errors.Join(append([]error{err}, others...)...); err != nil {
+		return nil, shell.Exit(shell.ExitUsage, err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return pool, nil
+}

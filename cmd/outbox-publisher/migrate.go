@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/relay/postgres/migrations"
+)
+
+// migrateCmd makes and changes the table.
+type migrateCmd struct {
+	Up     migrateUp     `cmd:"" help:"Apply what is missing: all, or up to --to."`
+	Down   migrateDown   `cmd:"" help:"Take back the last migration, or all after --to. The first one's is the table with all that is in it."`
+	Status migrateStatus `cmd:"" help:"Print which migrations the database has."`
+}
+
+type migrateUp struct {
+	To int64 `placeholder:"N" help:"Apply none after this one; 1 is the table alone, as the contract has it."`
+	databaseFlags
+}
+
+type migrateDown struct {
+	To int64 `default:"-1" placeholder:"N" help:"Take back all after this one; 0 removes the table."`
+	databaseFlags
+}
+
+type migrateStatus struct{ databaseFlags }
+
+// Run applies migrations.
+func (c *migrateUp) Run(ctx context.Context, p shell.Process) error {
+	return c.migrate(ctx, p, func(provider *goose.Provider) ([]*goose.MigrationResult, error) {
+		if c.To > 0 {
+			return provider.UpTo(ctx, c.To)
+		}
+		return provider.Up(ctx)
+	})
+}
+
+// Run takes migrations back.
+func (c *migrateDown) Run(ctx context.Context, p shell.Process) error {
+	return c.migrate(ctx, p, func(provider *goose.Provider) ([]*goose.MigrationResult, error) {
+		if c.To >= 0 {
+			return provider.DownTo(ctx, c.To)
+		}
+		one, err := provider.Down(ctx)
+		if one == nil {
+			return nil, err
+		}
+		return []*goose.MigrationResult{one}, err
+	})
+}
+
+// migrate opens the database for f, and prints what f did.
+func (f databaseFlags) migrate(ctx context.Context, p shell.Process, do func(*goose.Provider) ([]*goose.MigrationResult, error)) error {
+	return f.provide(ctx, p, func(provider *goose.Provider) error {
+		results, err := do(provider)
+		for _, r := range results {
+			fmt.Fprintf(p.Stdout, "%s %d (%v)\n", r.Direction, r.Source.Version, r.Duration.Round(time.Millisecond))
+		}
+		if err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		version, err := provider.GetDBVersion(ctx)
+		if err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		fmt.Fprintf(p.Stdout, "the database is at %d\n", version)
+		return nil
+	})
+}
+
+// Run prints them.
+func (c *migrateStatus) Run(ctx context.Context, p shell.Process) error {
+	return c.provide(ctx, p, func(provider *goose.Provider) error {
+		all, err := provider.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("read migrations: %w", err)
+		}
+		table := shell.NewTable(p.Stdout, "MIGRATION", "FILE", "STATE", "APPLIED")
+		for _, s := range all {
+			at := ""
+			if s.State == goose.StateApplied {
+				at = s.AppliedAt.UTC().Format(time.RFC3339)
+			}
+			table.Row(strconv.FormatInt(s.Source.Version, 10), s.Source.Path, string(s.State), at)
+		}
+		return table.Flush()
+	})
+}
+
+func (f databaseFlags) provide(ctx context.Context, p shell.Process, do func(*goose.Provider) error) error {
+	pool, err := f.open(ctx, p.Env)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { _ = db.Close() }() // the pool has the connections
+	provider, err := migrations.New(db)
+	if err != nil {
+		return err
+	}
+	return do(provider)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/relay/postgres/publisher"
+)
+
+// retryCmd has rows tried again.
+type retryCmd struct {
+	IDs []string `arg:"" name:"id" help:"IDs of rows, as list prints them."`
+
+	databaseFlags
+}
+
+// Help is the long text of retry --help.
+func (c *retryCmd) Help() string {
+	return `Begins the count of a row's attempts anew; its last error stays until the next one. It may be called beside running publishers, which take the row within a few seconds.`
+}
+
+// Run retries them all, and tells of each that it cannot.
+func (c *retryCmd) Run(ctx context.Context, p shell.Process) error {
+	var ids []uuid.UUID
+	var errs []error
+	for _, text := range c.IDs {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%q is no ID of a row, want a UUID", text))
+			continue
+		}
+		ids = append(ids, id)
+	}
+	pool, err := c.open(ctx, p.Env, errs...)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	left, err := publisher.Retry(ctx, pool, ids)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stdout, "%d of %d rows are tried again\n", len(ids)-len(left), len(ids))
+	for _, id := range left {
+		errs = append(errs, fmt.Errorf("row %s: published already, or not there", id))
+	}
+	if len(errs) > 0 {
+		return shell.Exit(shell.ExitNotFound, errors.Join(errs...))
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/alecthomas/kong"
+
+	"outboxrelay/cmd/outbox-relay/shell"
+)
+
+// Command is one subcommand, its flags parsed and checked.
+type Command interface {
+	Run(ctx context.Context, p shell.Process) error
+}
+
+// CLI is a program's command line.
+type CLI struct {
+	Name    string
+	About   string // the long text of --help
+	Version string // the answer to --version
+	// Flags is a pointer to a struct as kong reads it. The environment variable of a flag stands in its env
+	// tag; a flag that is given wins over it.
+	Flags   any
+	Options []kong.Option // beside these
+}
+
+// Parse reads the command line into a command that is ready to run. Both
+// results are nil after --help or --version, which have been answered then.
+func Parse(c CLI, args []string, env shell.Lookup, stdout, stderr io.Writer) (Command, error) {
+	parser, err := kong.New(c.Flags, append([]kong.Option{
+		kong.Name(c.Name),
+		kong.Description(c.About),
+		kong.Vars{"version": c.Version},
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(answered(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 120}),
+		kong.Resolvers(environment(env)),
+		kong.ValueFormatter(describe),
+	}, c.Options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("build command line: %w", err)
+	}
+	if err := detachEnvironment(parser); err != nil {
+		return nil, fmt.Errorf("build command line: %w", err)
+	}
+	parsed, err := parseOrAnswer(parser, args)
+	switch {
+	case err != nil:
+		return nil, shell.Exit(shell.ExitUsage, fmt.Errorf("%w (see %s --help)", err, c.Name))
+	case parsed == nil:
+		return nil, nil
+	}
+	cmd, ok := reflect.TypeAssert[Command](parsed.Selected().Target.Addr())
+	if !ok {
+		return nil, shell.Usagef("%q is not a command by itself (see --help)", parsed.Command())
+	}
+	return cmd, nil
+}
+
+// answered is thrown where kong would exit: --help and --version end the parse.
+type answered int
+
+func parseOrAnswer(parser *kong.Kong, args []string) (parsed *kong.Context, err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			if _, ok := thrown.(answered); !ok {
+				panic(thrown)
+			}
+			parsed, err = nil, nil
+		}
+	}()
+	return parser.Parse(args)
+}
+
+// detachEnvironment keeps kong from reading the process's environment, so that
+// the one given to run is the only one. The names stay with the flags.
+func detachEnvironment(k *kong.Kong) error {
+	return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
+		if flag, ok := node.(*kong.Flag); ok {
+			flag.Tag.Envs = nil
+		}
+		return next(nil)
+	})
+}
+
+// environment resolves flags from their variables. An empty one counts as not
+// set.
+func environment(env shell.Lookup) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		for _, name := range flag.Envs {
+			if value := env.Get(name); value != "" {
+				return value, nil
+			}
+		}
+		return nil, nil
+	})
+}
+
+// describe adds a flag's variable to its help.
+func describe(value *kong.Value) string {
+	if value.Flag == nil || len(value.Flag.Envs) == 0 {
+		return value.Help
+	}
+	return fmt.Sprintf("%s [$%s]", value.Help, value.Flag.Envs[0])
+}

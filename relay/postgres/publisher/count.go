@@ -1,0 +1,51 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+const (
+	// countEvery is how often the waiting rows are counted, for the metrics.
+	countEvery = 15 * time.Second
+	// countMost bounds what that costs.
+	countMost = 100_000
+)
+
+// count keeps the gauges until ctx ends.
+func (p *Publisher) count(ctx context.Context) {
+	ticker := time.NewTicker(countEvery)
+	defer ticker.Stop()
+	for {
+		if err := p.countOnce(ctx); err != nil && ctx.Err() == nil {
+			p.opts.Log.Debug("waiting rows not counted", zap.Error(err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (p *Publisher) countOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, claimWithin)
+	defer cancel()
+	var pending, parked int
+	var oldest float64
+	err := p.opts.Pool.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE attempt_count >= $1),
+			coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE attempt_count < $1))), 0)::float8
+		FROM (SELECT attempt_count, created_at FROM outbox_events WHERE published_at IS NULL ORDER BY created_at, id LIMIT $2) AS waiting`,
+		p.opts.MaxAttempts, countMost).Scan(&pending, &parked, &oldest)
+	if err != nil {
+		return fmt.Errorf("count waiting rows: %w", err)
+	}
+	p.metrics.pending.Set(float64(pending))
+	p.metrics.parked.Set(float64(parked))
+	p.metrics.oldest.Set(oldest)
+	return nil
+}

@@ -1,0 +1,85 @@
+package publisher
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"outboxrelay/deploy/local/postgres/postgrestest"
+)
+
+// rowsVar names how many published rows the plan is asked beside; make publisher-plan sets it.
+const rowsVar = "OUTBOX_RELAY_PLAN_ROWS"
+
+// However many rows are published, the claim finds those that are not by an index: by that of the contract, and by the
+// optional one, which has them in order.
+func TestClaimIsAnIndexScan(t *testing.T) {
+	t.Parallel()
+	published := 200_000
+	if text := os.Getenv(rowsVar); text != "" {
+		var err error
+		if published, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("%s is %q, want a number", rowsVar, text)
+		}
+	}
+	f := setupOn(t, postgrestest.Database(t), 1) // its own, as an index that is made concurrently waits for all others
+	f.fill(published, 10_000)
+	scan := regexp.MustCompile(`Scan using (\w+) on outbox_events\b`)
+	for _, test := range []struct {
+		upTo  int64
+		index string
+	}{{1, "outbox_events_published_at_idx"}, {4, "outbox_events_claim_idx"}} {
+		migrate(t, f.url, test.upTo)
+		f.analyze()
+		text, took := f.explain()
+		t.Logf("beside %d published rows, with %d migrations, %v:\n%s", published, test.upTo, took, text)
+		if strings.Contains(text, "Seq Scan") {
+			t.Errorf("with %d migrations the claim reads the whole table", test.upTo)
+		}
+		if found := scan.FindStringSubmatch(text); found == nil || found[1] != test.index && !strings.Contains(text, "Bitmap Index Scan on "+test.index) {
+			t.Errorf("with %d migrations the claim does not use %s", test.upTo, test.index)
+		}
+	}
+}
+
+// fill inserts published rows, and as many more that wait.
+func (f *fixture) fill(published, waiting int) {
+	f.Helper()
+	_, err := f.pool.Exec(f.Context(), `INSERT INTO outbox_events (id, event_type, aggregate_type, aggregate_id, payload_json, created_at, published_at)
+		SELECT gen_random_uuid(), 'order_created', 'vendor_order', md5((n % 5000)::text)::uuid, '{}', now() - interval '30 days' + n * interval '1 ms',
+			CASE WHEN n <= $1::int THEN now() END
+		FROM generate_series(1, $1::int + $2::int) n`, published, waiting)
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) analyze() {
+	f.Helper()
+	if _, err := f.pool.Exec(f.Context(), "ANALYZE outbox_events"); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// explain is the plan of a claim, as a round asks it, and how long that took.
+func (f *fixture) explain() (text string, took time.Duration) {
+	f.Helper()
+	tx, err := begin(f.Context(), f.pool)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer tx.end(context.Background())
+	began := time.Now()
+	rows, _ := tx.Query(f.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+claimSQL, 200, 50, []string{})
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		f.Fatal(err)
+	}
+	return strings.Join(lines, "\n"), time.Since(began)
+}

@@ -1,0 +1,70 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Bounds of what the database is asked.
+const (
+	// claimWithin is far beyond what a claim takes: a path that swallows data is given up then.
+	claimWithin = 20 * time.Second
+	markWithin  = 20 * time.Second
+	// endWithin is for what is rolled back; the database does so by itself where the connection ends.
+	endWithin = time.Second
+)
+
+// transaction is that of a round. Its locks are held until its end.
+type transaction struct {
+	pgx.Tx
+	done bool
+}
+
+// begin opens a transaction. The caller ends it.
+func begin(ctx context.Context, pool *pgxpool.Pool) (*transaction, error) {
+	ctx, cancel := context.WithTimeout(ctx, claimWithin)
+	defer cancel()
+	tx, err := pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginSQL})
+	if err != nil {
+		return nil, fmt.Errorf("begin a round: %w", err)
+	}
+	return &transaction{Tx: tx}, nil
+}
+
+// commit ends it. With an error it is not known whether the marks are there.
+func (t *transaction) commit(ctx context.Context) error {
+	t.done = true
+	if err := t.Commit(ctx); err != nil {
+		return fmt.Errorf("commit a round: %w", err)
+	}
+	return nil
+}
+
+// end gives up what was not committed.
+func (t *transaction) end(ctx context.Context) {
+	if t.done {
+		return
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+	defer cancel()
+	_ = t.Rollback(ending) // of no consequence: nothing was marked
+}
+
+// within outlives the end of ctx: it ends at limit, or grace after ctx did, whichever is first.
+func within(ctx context.Context, limit, grace time.Duration) (context.Context, context.CancelFunc) {
+	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-work.Done():
+		}
+	})
+	return work, func() { stop(); cancel() }
+}

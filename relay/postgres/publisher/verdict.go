@@ -1,0 +1,79 @@
+package publisher
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"outboxrelay/contracts"
+	"outboxrelay/ier"
+)
+
+// maxErrorBytes bounds last_error, in bytes.
+const maxErrorBytes = 500
+
+// refusal is a counted failure.
+type refusal struct {
+	row  *row
+	text string // for last_error
+}
+
+// verdict is what a round's deliveries say of its rows: what has no part in it stays as it was.
+type verdict struct {
+	published []*row
+	refused   []refusal
+	outages   int // calls that failed or were not made as the topic is out
+}
+
+// judge reads the outcomes of a run. The marks stop at its first row that was not acknowledged,
+// so that a later one is never published before it. wasOut tells whether the topic was out at a
+// time: what failed then is not held against the row.
+func (v *verdict) judge(rows run, outcomes []ier.Outcome, wasOut func(time.Time) bool) {
+	for i, r := range rows {
+		switch o := &outcomes[i]; {
+		case len(o.Acked) > 0:
+			v.published = append(v.published, r)
+			continue
+		case len(o.Failed) == 0: // blocked, by the breaker or our own stop
+			v.outages++
+		case counts(o.Failed[0], wasOut):
+			v.refused = append(v.refused, refusal{r, bound(o.Failed[0].Code + ": " + o.Failed[0].Message)})
+		default:
+			v.outages++
+		}
+		return
+	}
+}
+
+func counts(f ier.TargetFailure, wasOut func(time.Time) bool) bool {
+	switch f.Kind {
+	case contracts.Permanent:
+		return true
+	case contracts.Attributable:
+		return !wasOut(f.At)
+	default:
+		return false
+	}
+}
+
+// bound makes text fit for last_error: UTF-8 that Postgres takes, cut between characters.
+func bound(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if len(text) > maxErrorBytes {
+		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
+	}
+	return text
+}
+
+// marks are the columns of the statement that marks a round: an ID, and why its row was refused,
+// nil where it was published.
+func (v *verdict) marks() (ids []uuid.UUID, reasons []*string) {
+	for _, r := range v.published {
+		ids, reasons = append(ids, r.id), append(reasons, nil)
+	}
+	for i := range v.refused {
+		ids, reasons = append(ids, v.refused[i].row.id), append(reasons, &v.refused[i].text)
+	}
+	return ids, reasons
+}

@@ -1,0 +1,59 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"outboxrelay/relay/postgres"
+)
+
+// Waiting is a row that is not published.
+type Waiting struct {
+	ID            uuid.UUID `json:"id"`
+	EventType     string    `json:"eventType"`
+	AggregateType string    `json:"aggregateType"`
+	AggregateID   uuid.UUID `json:"aggregateId"`
+	CreatedAt     time.Time `json:"createdAt"`
+	Attempts      int       `json:"attempts"`
+	LastError     *string   `json:"lastError"` // nil: it was never refused
+	Parked        bool      `json:"parked"`    // until it is retried
+}
+
+// List returns the oldest rows that are not published, limit at most; with parked those alone whose
+// attempts, maxAttempts, are used up.
+func List(ctx context.Context, pool *pgxpool.Pool, parked bool, maxAttempts, limit int) ([]Waiting, error) {
+	rows, err := pool.Query(ctx, `
+		SELECT id, event_type::text, aggregate_type::text, aggregate_id, created_at, attempt_count, last_error, attempt_count >= $2
+		FROM outbox_events WHERE published_at IS NULL AND (NOT $1 OR attempt_count >= $2)
+		ORDER BY created_at, id LIMIT $3`, parked, maxAttempts, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list rows of %s: %w", postgres.Table, err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Waiting])
+	if err != nil {
+		return nil, fmt.Errorf("list rows of %s: %w", postgres.Table, err)
+	}
+	return list, nil
+}
+
+// Retry has rows published that were parked or wait for their next attempt: their count begins
+// anew, and last_error stays until the next refusal. A publisher may have one under way, and is waited for.
+// It returns the IDs of those that are not published any more or were never there, which stay as they are.
+func Retry(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID) (left []uuid.UUID, err error) {
+	rows, err := pool.Query(ctx, `
+		WITH retried AS (UPDATE outbox_events SET attempt_count = 0 WHERE id = ANY ($1) AND published_at IS NULL RETURNING id)
+		SELECT asked.id FROM unnest($1::uuid[]) AS asked (id) WHERE asked.id NOT IN (SELECT id FROM retried)`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("retry rows of %s: %w", postgres.Table, err)
+	}
+	left, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("retry rows of %s: %w", postgres.Table, err)
+	}
+	return left, nil
+}
