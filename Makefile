@@ -52,7 +52,7 @@ build: ## build the binaries to dist/outbox-relay and dist/outbox-publisher
 	CGO_ENABLED=0 go build -trimpath -o dist/outbox-publisher ./cmd/outbox-publisher
 
 .PHONY: image
-image: ## make the container image as an OCI archive in dist, with its SBOM; IMAGE_ARGS='--platform linux/amd64,linux/arm64'
+image: ## make the container image as an OCI archive in dist, with its SBOM; IMAGE_ARGS='--program outbox-publisher --platform linux/amd64,linux/arm64'
 	go run ./deploy/cloudrun/cmd/build-image $(IMAGE_ARGS)
 
 .PHONY: test
@@ -185,6 +185,10 @@ chaos: ## break the running service at random points and judge it; CLOUD=embedde
 .PHONY: consumer-chaos
 consumer-chaos: ## kill relays and consumers 50 times while 10,000 events are on their way; CLOUD=embedded|google, CHAOS_ARGS='-short'
 	go run ./cmd/consumer-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
+
+.PHONY: publisher-chaos
+publisher-chaos: ## kill 100 publishers and restart Postgres 20 times while 100,000 rows are published; CHAOS_ARGS='-short'
+	go run ./cmd/publisher-chaos $(CHAOS_ARGS)
 
 .PHONY: node-check
 node-check: build ## hold Firestore, embedded and Google's, to what the Node client expects

@@ -50,8 +50,8 @@ func (s *stage) killAll(ctx context.Context) error {
 		}
 		e := s.ends[k%len(s.ends)]
 		g, killing := errgroup.WithContext(ctx)
-		g.Go(func() error { return s.relays.kill(killing) })
-		g.Go(func() error { return s.consumers[e].kill(killing) })
+		g.Go(func() error { return s.relays.Kill(killing) })
+		g.Go(func() error { return s.consumers[e].Kill(killing) })
 		if err := g.Wait(); err != nil {
 			return err
 		}
@@ -96,9 +96,9 @@ func (s *stage) awaitEnd(ctx context.Context) error {
 
 // ended is why processes ended that nobody killed.
 func (s *stage) ended() error {
-	errs := []error{s.relays.ended()}
+	errs := []error{s.relays.Ended()}
 	for _, e := range slices.Sorted(maps.Keys(s.consumers)) {
-		errs = append(errs, s.consumers[e].ended())
+		errs = append(errs, s.consumers[e].Ended())
 	}
 	return errors.Join(errs...)
 }
@@ -168,9 +168,9 @@ func (s *stage) read(ctx context.Context) (*figures, error) {
 	}
 	f := judge(s.truth.wanted, s.dealt, effects, arrivals)
 	for e, c := range s.consumers {
-		f.of(e).kills = c.killed()
+		f.of(e).kills = c.Killed()
 	}
-	f.cloud, f.events, f.relayKills, f.redis = s.opts.cloud, s.truth.count(), s.relays.killed(), s.redis != ""
+	f.cloud, f.events, f.relayKills, f.redis = s.opts.cloud, s.truth.count(), s.relays.Killed(), s.redis != ""
 	if f.undelivered, _, _, err = s.progressed(ctx); err != nil {
 		return nil, err
 	}

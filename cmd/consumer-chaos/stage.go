@@ -46,16 +46,16 @@ type stage struct {
 	redis     string
 	postgres  string
 	pool      *pgxpool.Pool
-	relays    *crew
+	relays    *child.Crew
 	ends      []end
 	dealt     map[string]end // consumers
-	consumers map[end]*crew
+	consumers map[end]*child.Crew
 	truth     *truth
 }
 
 // openStage starts everything but the traffic. The caller calls close.
 func openStage(ctx context.Context, o options, progress io.Writer) (*stage, error) {
-	s := &stage{opts: o, progress: progress, consumers: map[end]*crew{}, truth: newTruth()}
+	s := &stage{opts: o, progress: progress, consumers: map[end]*child.Crew{}, truth: newTruth()}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open stage: %w", err), s.close())
 	}
@@ -98,13 +98,13 @@ func (s *stage) open(ctx context.Context) (err error) {
 	}
 	s.dealt = deal(consumers, s.ends)
 	for _, e := range s.ends {
-		s.consumers[e] = &crew{start: s.consumerOf(e, consumers)}
-		if err := s.consumers[e].grow(ctx, perEnd); err != nil {
+		s.consumers[e] = child.NewCrew(s.consumerOf(e, consumers))
+		if err := s.consumers[e].Grow(ctx, perEnd); err != nil {
 			return err
 		}
 	}
-	s.relays = &crew{start: s.relayAt(relay)}
-	return s.relays.grow(ctx, relays)
+	s.relays = child.NewCrew(s.relayAt(relay))
+	return s.relays.Grow(ctx, relays)
 }
 
 func (s *stage) openDatabases(ctx context.Context) error {
@@ -248,10 +248,10 @@ func (s *stage) journals() []string {
 func (s *stage) close() error {
 	var errs []error
 	for _, e := range slices.Sorted(maps.Keys(s.consumers)) {
-		errs = append(errs, s.consumers[e].stop())
+		errs = append(errs, s.consumers[e].Stop())
 	}
 	if s.relays != nil {
-		errs = append(errs, s.relays.stop())
+		errs = append(errs, s.relays.Stop())
 	}
 	if s.clients != nil {
 		errs = append(errs, s.clients.Close())

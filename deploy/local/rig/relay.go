@@ -11,17 +11,18 @@ import (
 	"outboxrelay/contracts"
 )
 
-// relayPackage is the program itself.
-const relayPackage = "outboxrelay/cmd/outbox-relay"
-
-// BuildRelay builds the relay's program into dir with the go command, as its image
-// has it, and returns its path.
+// BuildRelay builds the relay's program into dir; see Build.
 func BuildRelay(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "outbox-relay")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, relayPackage)
+	return Build(ctx, dir, "outbox-relay")
+}
+
+// Build builds a program of cmd into dir with the go command, as its image has it, and returns its path.
+func Build(ctx context.Context, dir, program string) (string, error) {
+	path := filepath.Join(dir, program)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, "outboxrelay/cmd/"+program)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w: %s", relayPackage, err, out)
+		return "", fmt.Errorf("build %s: %w: %s", program, err, out)
 	}
 	return path, nil
 }

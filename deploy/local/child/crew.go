@@ -1,4 +1,4 @@
-package main
+package child
 
 import (
 	"context"
@@ -6,23 +6,26 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-
-	"outboxrelay/deploy/local/child"
 )
 
-// crew is processes of one kind, each of which may be killed and has a successor. Safe for
-// concurrent use.
-type crew struct {
-	start func(ctx context.Context, number int) (*child.Process, error) // returns once the process works
+// Crew is processes of one kind, each of which may be killed and has a successor. Safe for
+// concurrent use. Its owner calls Stop.
+type Crew struct {
+	start func(ctx context.Context, number int) (*Process, error)
 
 	mu      sync.Mutex
 	started int
-	live    []*child.Process
+	live    []*Process
 	kills   int
 }
 
-// grow starts so many more.
-func (c *crew) grow(ctx context.Context, n int) error {
+// NewCrew makes one without members. start starts the member with a number, from 1 on, and returns once it works.
+func NewCrew(start func(ctx context.Context, number int) (*Process, error)) *Crew {
+	return &Crew{start: start}
+}
+
+// Grow starts so many more.
+func (c *Crew) Grow(ctx context.Context, n int) error {
 	for range n {
 		c.mu.Lock()
 		c.started++
@@ -41,8 +44,8 @@ func (c *crew) grow(ctx context.Context, n int) error {
 	return nil
 }
 
-// kill ends one as a crash does, and starts its successor.
-func (c *crew) kill(ctx context.Context) error {
+// Kill ends one as a crash does, and starts its successor.
+func (c *Crew) Kill(ctx context.Context) error {
 	c.mu.Lock()
 	at := rand.IntN(len(c.live))
 	victim := c.live[at]
@@ -53,18 +56,18 @@ func (c *crew) kill(ctx context.Context) error {
 		return err
 	}
 	victim.Kill()
-	return c.grow(ctx, 1)
+	return c.Grow(ctx, 1)
 }
 
-// killed is how many were.
-func (c *crew) killed() int {
+// Killed is how many were.
+func (c *Crew) Killed() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kills
 }
 
-// ended is why some ended that nobody killed.
-func (c *crew) ended() error {
+// Ended is why some ended that nobody killed.
+func (c *Crew) Ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var errs []error
@@ -74,8 +77,8 @@ func (c *crew) ended() error {
 	return errors.Join(errs...)
 }
 
-// stop ends all as a platform does.
-func (c *crew) stop() error {
+// Stop ends all as a platform does.
+func (c *Crew) Stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	errs := make([]error, len(c.live))

@@ -1,0 +1,82 @@
+// Command publisher-chaos kills publishers, and restarts their Postgres, while rows are published, and
+// counts what came of each row.
+//
+//	publisher-chaos          100,000 rows, four publishers, 100 of them killed, 20 restarts of Postgres
+//	publisher-chaos -short   6,000 rows, 10 kills, 3 restarts, about 30 s
+//
+// Producers append events in transactions, some of which are rolled back, and try again under the same IDs after
+// a restart. The publishers are processes that end with SIGKILL; Postgres is ended by SIGKILL
+// and by its fast stop in turn. What arrives at a subscription of the embedded Pub/Sub is judged: every committed
+// row, none that is not, the first deliveries of each aggregate in the order of the table, no attempt
+// counted, and duplicates of the rows alone that a kill or a restart left without their mark.
+//
+// It exits with 1 when a promise was broken, and keeps the logs of such a run. It needs Unix, an installed
+// Postgres, and the go command unless -publisher names a built outbox-publisher.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitBroken = 1 // a promise was broken, or the run could not be made
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program. ctx ending is the wish to stop.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	opts, err := parseOptions(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		fmt.Fprintf(stderr, "publisher-chaos: %v (see publisher-chaos -help)\n", err)
+		return exitUsage
+	}
+	sound, err := chaos(ctx, opts, stdout, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "publisher-chaos:", err)
+	}
+	if err != nil || !sound {
+		return exitBroken
+	}
+	return exitOK
+}
+
+// chaos makes a run and prints what came of it. It reports whether every promise was kept.
+func chaos(ctx context.Context, opts options, stdout, progress io.Writer) (sound bool, err error) {
+	began := time.Now()
+	s, err := openStage(ctx, opts, progress)
+	if err != nil {
+		return false, err
+	}
+	f, err := s.play(ctx)
+	if err == nil {
+		f.took = time.Since(began)
+		sound = len(f.broken()) == 0
+		err = f.print(stdout)
+	}
+	err = errors.Join(err, s.close())
+	if !sound || err != nil || opts.keepLogs {
+		fmt.Fprintf(progress, "the logs are in %s\n", s.dir)
+		return sound, err
+	}
+	return sound, os.RemoveAll(s.dir)
+}
