@@ -52,7 +52,7 @@ build: ## build the binaries to dist/outbox-relay and dist/outbox-publisher
 	CGO_ENABLED=0 go build -trimpath -o dist/outbox-publisher ./cmd/outbox-publisher
 
 .PHONY: image
-image: ## make the container image as an OCI archive in dist, with its SBOM; IMAGE_ARGS='--platform linux/amd64,linux/arm64'
+image: ## make the container image as an OCI archive in dist, with its SBOM; IMAGE_ARGS='--program outbox-publisher --platform linux/amd64,linux/arm64'
 	go run ./deploy/cloudrun/cmd/build-image $(IMAGE_ARGS)
 
 .PHONY: test

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib" // for Goose
@@ -43,7 +44,7 @@ func startParts(ctx context.Context, env shell.Lookup) (*parts, error) {
 		return p, fmt.Errorf("make a folder: %w", err)
 	}
 	p.cleanUp(func() error { return os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // G302: as root, the servers run as somebody else
+	if err := os.Chmod(dir, 0o755); err != nil { // as root, the servers run as somebody else
 		return p, fmt.Errorf("open the folder: %w", err)
 	}
 	if err := p.startPostgres(ctx, filepath.Join(dir, "pg")); err != nil {
@@ -121,8 +122,8 @@ func (p *parts) cleanUp(f func() error) { p.cleanups = append(p.cleanups, f) }
 // close ends what was started, the last one first.
 func (p *parts) close() error {
 	var errs []error
-	for i := len(p.cleanups) - 1; i >= 0; i-- {
-		errs = append(errs, p.cleanups[i]())
+	for _, f := range slices.Backward(p.cleanups) {
+		errs = append(errs, f())
 	}
 	return errors.Join(errs...)
 }

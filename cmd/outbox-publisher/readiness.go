@@ -87,7 +87,7 @@ func (r *readiness) topicThere(ctx context.Context) error {
 	case errors.As(err, &denied) && denied.GRPCStatus().Code() == codes.PermissionDenied:
 		return nil
 	case err != nil:
-		return fmt.Errorf("Pub/Sub: %w", err) //nolint:revive,staticcheck // its name
+		return fmt.Errorf("Pub/Sub: %w", err)
 	case len(missing) > 0:
 		return fmt.Errorf("topic %s is missing; create it, or start with --ensure-topic", r.topic)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -101,12 +102,9 @@ type scanner struct {
 }
 
 func (s *scanner) problem(text string) {
-	for _, p := range s.problems {
-		if p == text {
-			return
-		}
+	if !slices.Contains(s.problems, text) {
+		s.problems = append(s.problems, text)
 	}
-	s.problems = append(s.problems, text)
 }
 
 // value reads one, and says whether there was any. The text is valid JSON: only its end is an error.

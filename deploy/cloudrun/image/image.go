@@ -42,7 +42,7 @@ func Build(ctx context.Context, s Spec) (*Built, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make image: %w", err)
 		}
-		img, err := s.assemble(platform, base, files{BinaryPath: {0o755, binary}})
+		img, err := s.assemble(platform, base, files{s.binaryPath(): {0o755, binary}})
 		if err != nil {
 			return nil, fmt.Errorf("make image for %s: %w", platform, err)
 		}

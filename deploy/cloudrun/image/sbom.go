@@ -82,19 +82,19 @@ func (s Spec) sbom(platform v1.Platform, img v1.Image, base files, binary []byte
 	}
 	d := spdxDocument{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT",
-		Name:      fmt.Sprintf("outbox-relay %s %s", s.Version, platform),
-		Namespace: "https://spdx.org/spdxdocs/outbox-relay-" + digest.Hex,
+		Name:      fmt.Sprintf("%s %s %s", s.program().name, s.Version, platform),
+		Namespace: "https://spdx.org/spdxdocs/" + s.program().name + "-" + digest.Hex,
 		Creation:  spdxCreation{s.Created.UTC().Format(time.RFC3339), []string{"Tool: outbox-relay-build-image"}},
 	}
 	image := d.add(spdxPackage{
-		Name: "outbox-relay", Version: s.Version, Purpose: "CONTAINER", Declared: spdxOurs,
+		Name: s.program().name, Version: s.Version, Purpose: "CONTAINER", Declared: spdxOurs,
 		Checksums: []spdxChecksum{{"SHA256", digest.Hex}},
-		Refs:      purl("pkg:oci/outbox-relay@" + strings.Replace(digest.String(), ":", "%3A", 1) + "?arch=" + platform.Architecture),
+		Refs:      purl("pkg:oci/" + s.program().name + "@" + strings.Replace(digest.String(), ":", "%3A", 1) + "?arch=" + platform.Architecture),
 	})
 	d.Describes = []string{image}
 	d.relate(d.ID, "DESCRIBES", image)
 	program := d.add(spdxPackage{
-		Name: info.Main.Path, Version: s.Version, Purpose: "APPLICATION", Declared: spdxOurs, FileName: "/" + BinaryPath,
+		Name: info.Main.Path, Version: s.Version, Purpose: "APPLICATION", Declared: spdxOurs, FileName: "/" + s.binaryPath(),
 		Checksums: sha256Of(binary),
 	})
 	d.relate(image, "CONTAINS", program)

@@ -20,12 +20,29 @@ type Spec struct {
 	Platforms []v1.Platform // one: an image; more: an index of images
 }
 
-// Program is the service's package.
-const Program = "./cmd/outbox-relay"
+// Packages of the programs that have an image.
+const (
+	Program   = "./cmd/outbox-relay" // the service
+	Publisher = "./cmd/outbox-publisher"
+)
+
+// program is what an image runs.
+type program struct{ name, command, about string }
+
+// program is that of the package; the service for any that is neither.
+func (s Spec) program() program {
+	if s.Package == Publisher {
+		return program{"outbox-publisher", "run", "Carries rows of a Postgres outbox to Pub/Sub"}
+	}
+	return program{"outbox-relay", "serve", "Carries records from Firestore outboxes to Pub/Sub"}
+}
+
+// binaryPath is where the program is in the image.
+func (s Spec) binaryPath() string { return "usr/bin/" + s.program().name }
 
 // Where things are in the image.
 const (
-	BinaryPath = "usr/bin/outbox-relay"
+	BinaryPath = "usr/bin/outbox-relay" // the service's
 	rootsPath  = "etc/ssl/certs/ca-certificates.crt"
 	zonesPath  = "usr/share/zoneinfo"
 	passwdPath = "etc/passwd"
@@ -76,8 +93,8 @@ func (s Spec) config() v1.Config {
 	return v1.Config{
 		User:         user,
 		WorkingDir:   "/",
-		Entrypoint:   []string{"/" + BinaryPath},
-		Cmd:          []string{"serve"},
+		Entrypoint:   []string{"/" + s.binaryPath()},
+		Cmd:          []string{s.program().command},
 		ExposedPorts: map[string]struct{}{"8080/tcp": {}},
 		Env: []string{
 			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -85,8 +102,8 @@ func (s Spec) config() v1.Config {
 		},
 		StopSignal: "SIGTERM",
 		Labels: map[string]string{
-			"org.opencontainers.image.title":       "outbox-relay",
-			"org.opencontainers.image.description": "Carries records from Firestore outboxes to Pub/Sub",
+			"org.opencontainers.image.title":       s.program().name,
+			"org.opencontainers.image.description": s.program().about,
 			"org.opencontainers.image.licenses":    "Apache-2.0",
 			"org.opencontainers.image.version":     s.Version,
 			"org.opencontainers.image.revision":    s.Commit,

@@ -31,7 +31,8 @@ func main() {
 
 // flags are the command line.
 type flags struct {
-	Out      string `default:"dist/outbox-relay-image.tar" placeholder:"FILE" help:"The archive to write; its SBOM is written beside it."`
+	Program  string `enum:"outbox-relay,outbox-publisher" default:"outbox-relay" help:"What the image runs: outbox-relay or outbox-publisher."`
+	Out      string `placeholder:"FILE" help:"The archive to write, its SBOM beside it; default: dist/PROGRAM-image.tar."`
 	Platform string `default:"linux/amd64" placeholder:"LIST" help:"linux/amd64, linux/arm64, or both with a comma. Cloud Run runs the first."`
 	Release  string `name:"version" placeholder:"VERSION" help:"Version to link in; default: what git describe says."`
 	Commit   string `placeholder:"HASH" help:"Commit to link in; default: the one that is checked out."`
@@ -58,6 +59,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	if _, err := parser.Parse(args); err != nil {
 		return err
+	}
+	if f.Out == "" {
+		f.Out = "dist/" + f.Program + "-image.tar"
 	}
 	archive := f.Archive
 	if archive == "" {

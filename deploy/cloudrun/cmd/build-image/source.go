@@ -48,7 +48,7 @@ func (f *flags) spec(ctx context.Context) (image.Spec, error) {
 		return image.Spec{}, err
 	}
 	return image.Spec{
-		Dir: dir, Package: image.Program, Created: created, Platforms: platforms,
+		Dir: dir, Package: "./cmd/" + f.Program, Created: created, Platforms: platforms,
 		Version: orElse(f.Release, "describe", "--tags", "--always", "--dirty"), Commit: orElse(f.Commit, "rev-parse", "HEAD"),
 	}, nil
 }

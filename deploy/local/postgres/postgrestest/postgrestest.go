@@ -125,7 +125,7 @@ func execute(t testing.TB, server, sql string) {
 	if err != nil {
 		t.Fatalf("connect to Postgres: %v", err)
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }() // what it was for is done
 	if _, err := conn.Exec(ctx, sql); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

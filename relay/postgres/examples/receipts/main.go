@@ -70,6 +70,9 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) (err er
 		Decode: postgres.Decode, Retention: remember, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Versions: map[string][]int64{string(postgres.OrderCreated): {1}},
 	})
+	if _, err := fmt.Fprintln(out, "receipts: waiting for orders"); err != nil {
+		return err
+	}
 	return messages.Subscriber(consumer).Receive(ctx, box.Handle(func(_ context.Context, e *inbox.Event) error {
 		if e.EventName != string(postgres.OrderCreated) {
 			return nil // not ours: it is acknowledged
@@ -91,7 +94,7 @@ func retention(hours string) (time.Duration, error) {
 	if hours == "" {
 		return inbox.DefaultRetention, nil
 	}
-	const least, most = 7 * 24, 30 * 24
+	const least, most = 7 * 24, 365 * 24
 	n, err := strconv.Atoi(hours)
 	if err != nil || n < least || n > most {
 		return 0, fmt.Errorf("%s is %q, want %d to %d hours", ttlVar, hours, least, most)
