@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/rig"
 )
@@ -22,7 +23,7 @@ type bench struct {
 	catalogPath string
 	catalog     *contracts.Catalog
 	window      int // of the floor's listeners
-	results     *results
+	results     *table.Results
 	soaked      *soakReport // nil: none was made
 	progress    io.Writer
 }
@@ -64,7 +65,7 @@ func (b *bench) prepareCatalog() error {
 	if b.catalog, err = catalog.WithTopics(handlerTopics); err != nil {
 		return err
 	}
-	b.results = newResults(figures(b.opts.scale, b.catalog))
+	b.results = table.New(figures(b.opts.scale, b.catalog), sideRelay, sideFloor, sidePolled, sideBefore, sideRelay)
 	b.catalogPath, err = rig.WriteCatalog(b.catalog, b.dir)
 	return err
 }
@@ -105,7 +106,7 @@ func (b *bench) measure(ctx context.Context) error {
 	return failed
 }
 
-func (b *bench) measureOne(ctx context.Context, m measure, who side, round int) error {
+func (b *bench) measureOne(ctx context.Context, m measure, who table.Side, round int) error {
 	began := time.Now()
 	read, err := m.run(ctx, b, who)
 	if err != nil {
@@ -113,7 +114,7 @@ func (b *bench) measureOne(ctx context.Context, m measure, who side, round int) 
 		b.say("%v", err)
 		return err
 	}
-	b.results.add(who, round, read)
+	b.results.Add(who, round, read)
 	b.say("%s, %s, round %d (%v): %s", m.name, who, round+1, time.Since(began).Round(time.Second), read)
 	return nil
 }
@@ -146,7 +147,7 @@ func (b *bench) chooseWindow(ctx context.Context) error {
 func (b *bench) print(w io.Writer) error {
 	var failed error
 	if b.opts.compares() {
-		failed = b.results.print(w)
+		failed = b.results.Print(w)
 	}
 	if b.soaked != nil {
 		failed = errors.Join(failed, b.soaked.print(w))
@@ -156,7 +157,7 @@ func (b *bench) print(w io.Writer) error {
 
 // missed is how many aims were.
 func (b *bench) missed() int {
-	n := b.results.missed()
+	n := b.results.Missed()
 	if b.soaked != nil {
 		n += b.soaked.missed()
 	}

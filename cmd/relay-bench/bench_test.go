@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/deploy/local/rig"
 	"outboxrelay/deploy/local/thorough"
 )
@@ -64,38 +65,40 @@ func TestEveryFigureIsMeasured(t *testing.T) {
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var want, got []key
-	for _, f := range b.results.figures {
-		want = append(want, f.key)
+	var want, got []table.Key
+	for _, f := range figures(b.opts.scale, b.catalog) {
+		want = append(want, f.Key)
 	}
-	ran := map[key][]side{}
-	for _, l := range b.results.lines() {
-		if len(l.runs[sideRelay]) == 1 {
-			got = append(got, l.key)
+	ran := map[table.Key][]table.Side{}
+	for _, l := range b.results.Lines() {
+		if len(l.Runs[sideRelay]) == 1 {
+			got = append(got, l.Key)
 		}
-		ran[l.key] = slices.Sorted(maps.Keys(l.runs))
+		ran[l.Key] = slices.Sorted(maps.Keys(l.Runs))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("figures with a value of the relay (-want +got):\n%s", diff)
 	}
-	all, pair := []side{sideBefore, sideFloor, sidePolled, sideRelay}, []side{sideFloor, sideRelay}
-	for k, want := range map[key][]side{
+	all, pair := []table.Side{sideBefore, sideFloor, sidePolled, sideRelay}, []table.Side{sideFloor, sideRelay}
+	for k, want := range map[table.Key][]table.Side{
 		keyDrainRate: all, keyOrderBreaks: all, keyRSSSmall: pair, keyMemoryLarge: {sideBefore, sideRelay},
-		keyFlood99: {sideBefore, sideFloor, sideRelay}, keyStart: {sideBefore, sideFloor, sideRelay}, key(keyBilledIdle + " reads"): pair,
+		keyFlood99: {sideBefore, sideFloor, sideRelay}, keyStart: {sideBefore, sideFloor, sideRelay}, table.Key(keyBilledIdle + " reads"): pair,
 	} {
 		if diff := cmp.Diff(want, ran[k]); diff != "" {
 			t.Errorf("sides of %s (-want +got):\n%s", k, diff)
 		}
 	}
-	for _, k := range []key{keyOrderBreaks, keyDuplicates} {
-		if n := b.results.values[k][sideRelay][0]; n != 0 {
-			t.Errorf("%s of the relay = %v, want 0", k, n)
+	for _, l := range b.results.Lines() {
+		if l.Key == keyOrderBreaks || l.Key == keyDuplicates {
+			if n := l.Runs[sideRelay][0]; n != 0 {
+				t.Errorf("%s of the relay = %v, want 0", l.Key, n)
+			}
 		}
 	}
-	if left := slices.Collect(maps.Keys(b.results.values)); len(left) != len(want) {
+	if left := b.results.Keys(); len(left) != len(want) {
 		t.Errorf("%d readings have a line in the table, of %d", len(want), len(left))
 	}
-	if err := b.results.print(io.Discard); err != nil {
+	if err := b.results.Print(io.Discard); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"outboxrelay/cmd/relay-bench/table"
 )
 
 // operations are what Firestore bills for.
@@ -21,9 +23,9 @@ func (o operations) times(f float64) operations {
 // measureBilling reads the bill of the outboxes over a drain, over a time in
 // which nothing happens, and at a steady rate. What an idle relay costs (its
 // canaries and sweeps) is told apart from what a record costs.
-func measureBilling(ctx context.Context, b *bench, who side) (readings, error) {
+func measureBilling(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
 	scale := b.opts.scale
-	return b.onStage(ctx, func(s *stage) (readings, error) {
+	return b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		if err := s.appendBacklog(ctx, scale.billing, ""); err != nil {
 			return nil, err
 		}
@@ -44,7 +46,7 @@ func measureBilling(ctx context.Context, b *bench, who side) (readings, error) {
 	})
 }
 
-func (b *bench) bill(ctx context.Context, s *stage, m *meter, r *running) (readings, error) {
+func (b *bench) bill(ctx context.Context, s *stage, m *meter, r *running) (table.Readings, error) {
 	scale := b.opts.scale
 	if err := s.awaitDelivered(ctx, r, scale.billing); err != nil {
 		return nil, err
@@ -73,7 +75,7 @@ func (b *bench) bill(ctx context.Context, s *stage, m *meter, r *running) (readi
 	steady.operations = steady.minus(operations{writes: float64(n)}) // the appends
 
 	perSecond := idle.times(1 / idle.took.Seconds())
-	out := readings{}
+	out := table.Readings{}
 	drain.minus(perSecond.times(drain.took.Seconds())).times(1/float64(scale.billing)).put(out, keyBilledDrain)
 	steady.minus(perSecond.times(steady.took.Seconds())).times(1/float64(n)).put(out, keyBilledSteady)
 	perSecond.times(time.Minute.Seconds()).put(out, keyBilledIdle)
@@ -81,10 +83,10 @@ func (b *bench) bill(ctx context.Context, s *stage, m *meter, r *running) (readi
 }
 
 // put enters the operations under the name.
-func (o operations) put(into readings, name string) {
-	into[key(name+" reads")] = max(o.reads, 0)
-	into[key(name+" writes")] = max(o.writes, 0)
-	into[key(name+" deletes")] = max(o.deletes, 0)
+func (o operations) put(into table.Readings, name string) {
+	into[table.Key(name+" reads")] = max(o.reads, 0)
+	into[table.Key(name+" writes")] = max(o.writes, 0)
+	into[table.Key(name+" deletes")] = max(o.deletes, 0)
 }
 
 // meter reads the bill lap by lap, without what the bench's own counting costs.

@@ -4,15 +4,18 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"outboxrelay/cmd/relay-bench/table"
+	"outboxrelay/cmd/relay-bench/usage"
 )
 
-func measureDrain(ctx context.Context, b *bench, who side) (readings, error) {
+func measureDrain(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
 	return b.drainOnce(ctx, who, b.opts.scale.drain)
 }
 
 // drainOnce has a side drain a backlog that was there before it started.
-func (b *bench) drainOnce(ctx context.Context, who side, n int) (readings, error) {
-	return b.onStage(ctx, func(s *stage) (readings, error) {
+func (b *bench) drainOnce(ctx context.Context, who table.Side, n int) (table.Readings, error) {
+	return b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		if err := s.appendBacklog(ctx, n, ""); err != nil {
 			return nil, err
 		}
@@ -30,7 +33,7 @@ func (b *bench) drainOnce(ctx context.Context, who side, n int) (readings, error
 }
 
 // drain has a side at work until n records are delivered.
-func (b *bench) drain(ctx context.Context, s *stage, who side, n int) (timeline, error) {
+func (b *bench) drain(ctx context.Context, s *stage, who table.Side, n int) (usage.Timeline, error) {
 	r, err := b.start(s, who)
 	if err != nil {
 		return nil, err
@@ -46,12 +49,12 @@ func (b *bench) drain(ctx context.Context, s *stage, who side, n int) (timeline,
 // the server's time of the last mark. The first mark would be no fair beginning:
 // what a side has read and published before it, thousands of records with large
 // windows, would count as done in no time.
-func drained(times []time.Time, line timeline, began time.Time) readings {
+func drained(times []time.Time, line usage.Timeline, began time.Time) table.Readings {
 	first, last, n := times[0], times[len(times)-1], float64(len(times))
-	return readings{
+	return table.Readings{
 		keyDrainRate:  n / last.Sub(began).Seconds(),
-		keyDrainCPU:   float64(line.cpuAt(last).Microseconds()) / n,
-		keyDrainPeak:  mebibytes(line.peak()),
+		keyDrainCPU:   float64(line.CPUAt(last).Microseconds()) / n,
+		keyDrainPeak:  mebibytes(line.Peak()),
 		keyDrainStart: float64(first.Sub(began).Milliseconds()),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 )
 
@@ -17,9 +18,9 @@ const floodGroup = 50
 // measureFlood measures CRITICAL lag alone, and then under a BACKGROUND backlog
 // that goes on growing. Both happen on one cloud that has drained as much before,
 // so that it is as warm in the one as in the other.
-func measureFlood(ctx context.Context, b *bench, who side) (readings, error) {
+func measureFlood(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
 	backlog := b.opts.scale.floodBacklog
-	return b.onStage(ctx, func(s *stage) (readings, error) {
+	return b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		topics := append(s.topicsOf(contracts.CriticalLane), controlTopic)
 		consumer, err := s.subscribe(ctx, newBook(), topics)
 		if err != nil {
@@ -44,7 +45,7 @@ func measureFlood(ctx context.Context, b *bench, who side) (readings, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flooded: %w", err)
 		}
-		out := readings{}
+		out := table.Readings{}
 		critical, control := contracts.CriticalLane, controlLane
 		out[keyAlone50], out[keyAlone99] = alone.lags(critical).quantile(50), alone.lags(critical).quantile(99)
 		out[keyFlood50], out[keyFlood99] = flooded.lags(critical).quantile(50), flooded.lags(critical).quantile(99)
@@ -60,7 +61,7 @@ func measureFlood(ctx context.Context, b *bench, who side) (readings, error) {
 type floodRun struct {
 	bench    *bench
 	stage    *stage
-	who      side
+	who      table.Side
 	consumer *consumer
 }
 

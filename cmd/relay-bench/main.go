@@ -27,7 +27,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
+
+	"outboxrelay/cmd/relay-bench/usage"
 )
 
 // Exit codes.
@@ -57,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		return report(stderr, &usageError{err})
 	}
-	load := loadAverage() // of others: nothing of the bench's has run yet
+	load := usage.LoadAverage() // of others: nothing of the bench's has run yet
 	b, err := newBench(ctx, opts, stderr)
 	if err != nil {
 		return report(stderr, err)
@@ -72,6 +75,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOver
 	}
 	return exitOK
+}
+
+// machine tells what the figures were measured on. loadBefore is what others
+// asked of it: latencies mean little where that is more than its cores.
+func machine(cloud, loadBefore string) string {
+	return fmt.Sprintf("%s cloud; %d cores, shared by cloud, side and bench; load average before: %s; %s, %s/%s",
+		cloud, runtime.NumCPU(), loadBefore, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func report(stderr io.Writer, err error) int {

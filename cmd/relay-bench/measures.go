@@ -2,20 +2,18 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
+
+	"outboxrelay/cmd/relay-bench/table"
 )
 
 // measure is one measurement, made for one side at a time.
 type measure struct {
 	name         string
-	embeddedOnly bool   // it needs the bill
-	once         bool   // its figures do not scatter, and it takes long
-	apart        bool   // made only when it is named
-	sides        []side // whom it is made for, in turn; sideBefore only where one is named
-	run          func(context.Context, *bench, side) (readings, error)
+	embeddedOnly bool         // it needs the bill
+	once         bool         // its figures do not scatter, and it takes long
+	apart        bool         // made only when it is named
+	sides        []table.Side // whom it is made for, in turn; sideBefore only where one is named
+	run          func(context.Context, *bench, table.Side) (table.Readings, error)
 }
 
 const (
@@ -27,19 +25,19 @@ const (
 
 // measures are made in this order.
 func measures() []measure {
-	all := []side{sideFloor, sidePolled, sideBefore, sideRelay}
-	pair := []side{sideFloor, sideRelay}
-	live := []side{sideFloor, sideBefore, sideRelay} // pages say nothing of a latency
+	all := []table.Side{sideFloor, sidePolled, sideBefore, sideRelay}
+	pair := []table.Side{sideFloor, sideRelay}
+	live := []table.Side{sideFloor, sideBefore, sideRelay} // pages say nothing of a latency
 	return []measure{
 		{name: "drain", sides: all, run: measureDrain},
 		{name: "order", sides: all, run: measureOrder},
 		{name: "rss", sides: pair, once: true, run: measureRSS},
-		{name: "memory", sides: []side{sideBefore, sideRelay}, once: true, apart: true, run: measureMemory},
+		{name: "memory", sides: []table.Side{sideBefore, sideRelay}, once: true, apart: true, run: measureMemory},
 		{name: "steady", sides: live, run: measureSteady},
 		{name: "flood", sides: live, run: measureFlood},
 		{name: startName, sides: live, run: measureStart},
 		{name: "billing", sides: pair, once: true, embeddedOnly: true, run: measureBilling},
-		{name: soakName, sides: []side{sideRelay}, once: true, apart: true, run: measureSoak},
+		{name: soakName, sides: []table.Side{sideRelay}, once: true, apart: true, run: measureSoak},
 	}
 }
 
@@ -51,19 +49,8 @@ func measureNames() []string {
 	return names
 }
 
-// readings are what one measurement of one side found.
-type readings map[key]float64
-
-func (r readings) String() string {
-	parts := make([]string, 0, len(r))
-	for _, k := range slices.Sorted(maps.Keys(r)) {
-		parts = append(parts, fmt.Sprintf("%s %s", k, number(r[k])))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // onStage runs f with one side at work on a fresh stage.
-func (b *bench) onStage(ctx context.Context, f func(*stage) (readings, error)) (_ readings, err error) {
+func (b *bench) onStage(ctx context.Context, f func(*stage) (table.Readings, error)) (_ table.Readings, err error) {
 	s, err := b.openStage(ctx)
 	if err != nil {
 		return nil, err

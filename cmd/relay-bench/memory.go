@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 )
 
@@ -19,8 +20,8 @@ const (
 // last of them of large payloads. A drain ends after some of its records: what a
 // side would keep of a huge backlog, it has by then. Each backlog gets a fresh
 // process, so that its peak is that of the backlog.
-func measureMemory(ctx context.Context, b *bench, who side) (readings, error) {
-	scale, out := b.opts.scale, readings{}
+func measureMemory(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
+	scale, out := b.opts.scale, table.Readings{}
 	for _, n := range scale.backlogs {
 		backlog := fmt.Sprintf("backlog of %d", n)
 		peak, err := b.peakOfDrain(ctx, who, backlog, n, func(s *stage) error { return s.appendBacklog(ctx, n, "") })
@@ -39,9 +40,9 @@ func measureMemory(ctx context.Context, b *bench, who side) (readings, error) {
 }
 
 // peakOfDrain is in MiB. backlog tells what fill appends, n records.
-func (b *bench) peakOfDrain(ctx context.Context, who side, backlog string, n int, fill func(*stage) error) (float64, error) {
+func (b *bench) peakOfDrain(ctx context.Context, who table.Side, backlog string, n int, fill func(*stage) error) (float64, error) {
 	var peak float64
-	_, err := b.onStage(ctx, func(s *stage) (readings, error) {
+	_, err := b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		if err := fill(s); err != nil {
 			return nil, err
 		}
@@ -49,13 +50,13 @@ func (b *bench) peakOfDrain(ctx context.Context, who side, backlog string, n int
 		if err != nil {
 			return nil, err
 		}
-		peak = mebibytes(line.peak())
+		peak = mebibytes(line.Peak())
 		return nil, nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", backlog, err)
 	}
-	b.say("memory, %s, %s: peak %s MiB", who, backlog, number(peak))
+	b.say("memory, %s, %s: peak %s MiB", who, backlog, table.Number(peak))
 	return peak, nil
 }
 

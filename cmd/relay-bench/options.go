@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/deploy/local/rig"
 )
 
@@ -111,8 +112,8 @@ func (o options) wants(m measure) bool {
 }
 
 // sides are whom a measurement is made for, in turn.
-func (o options) sides(m measure) []side {
-	return slices.DeleteFunc(slices.Clone(m.sides), func(who side) bool { return who == sideBefore && o.before == "" })
+func (o options) sides(m measure) []table.Side {
+	return slices.DeleteFunc(slices.Clone(m.sides), func(who table.Side) bool { return who == sideBefore && o.before == "" })
 }
 
 // listens reports whether the listening floor is to be measured.

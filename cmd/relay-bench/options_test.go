@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/deploy/local/rig"
 )
 
@@ -82,9 +83,9 @@ func TestWants(t *testing.T) {
 }
 
 func TestBeforeIsASideWhereItIsNamed(t *testing.T) {
-	m := measure{sides: []side{sideFloor, sideBefore, sideRelay}}
-	got := [][]side{options{}.sides(m), options{before: "old"}.sides(m)}
-	if diff := cmp.Diff([][]side{{sideFloor, sideRelay}, m.sides}, got); diff != "" {
+	m := measure{sides: []table.Side{sideFloor, sideBefore, sideRelay}}
+	got := [][]table.Side{options{}.sides(m), options{before: "old"}.sides(m)}
+	if diff := cmp.Diff([][]table.Side{{sideFloor, sideRelay}, m.sides}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 )
 
@@ -10,9 +11,9 @@ import (
 // its messages read, and counts those that came out of order or twice. A drain
 // that is timed has no subscriptions: reading takes as much of the machine as
 // the side does.
-func measureOrder(ctx context.Context, b *bench, who side) (readings, error) {
+func measureOrder(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
 	n := b.opts.scale.drain
-	return b.onStage(ctx, func(s *stage) (readings, error) {
+	return b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		book, ledger := newBook(), newLedger()
 		c, err := s.subscribe(ctx, book, s.topicsOf(contracts.Lanes()...))
 		if err != nil {
@@ -32,13 +33,13 @@ func measureOrder(ctx context.Context, b *bench, who side) (readings, error) {
 			return nil, err
 		}
 		breaks, duplicates := ledger.judge()
-		return readings{keyOrderBreaks: float64(breaks), keyDuplicates: float64(duplicates)}, nil
+		return table.Readings{keyOrderBreaks: float64(breaks), keyDuplicates: float64(duplicates)}, nil
 	})
 }
 
 // drainRead returns when the side has delivered n records and ended, and all
 // messages are read.
-func (b *bench) drainRead(ctx context.Context, s *stage, who side, c *consumer, n int) error {
+func (b *bench) drainRead(ctx context.Context, s *stage, who table.Side, c *consumer, n int) error {
 	consuming, stop := context.WithCancel(ctx)
 	defer stop()
 	consumed := make(chan error, 1)

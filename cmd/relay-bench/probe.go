@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/deploy/local/child"
 )
 
@@ -27,7 +28,7 @@ type soakSample struct {
 
 func (s soakSample) String() string {
 	return fmt.Sprintf("goroutines %.0f, RSS %s MiB, heap %s MiB, fds %.0f",
-		s.goroutines, number(s.rss/(1<<20)), number(s.heap/(1<<20)), s.fds)
+		s.goroutines, table.Number(s.rss/(1<<20)), table.Number(s.heap/(1<<20)), s.fds)
 }
 
 // sampleWithin bounds one look: a relay that takes longer to answer is sick.

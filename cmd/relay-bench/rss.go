@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"outboxrelay/cmd/relay-bench/table"
 )
 
 // measureRSS compares the memory of a side in front of backlogs of three sizes.
@@ -10,7 +12,7 @@ import (
 // not bounded can grow. A side need not drain the large one: what it would keep
 // of it, it reads in the first seconds. Each backlog gets a fresh process, so
 // that its peak is that of the backlog.
-func measureRSS(ctx context.Context, b *bench, who side) (readings, error) {
+func measureRSS(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
 	scale := b.opts.scale
 	small, _, err := b.watchMemory(ctx, who, scale.rssSmall)
 	if err != nil {
@@ -24,15 +26,15 @@ func measureRSS(ctx context.Context, b *bench, who side) (readings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readings{
+	return table.Readings{
 		keyRSSSmall: small, keyRSSMiddle: middle, keyRSSLarge: large, keyRSSLargeMedian: largeMedian,
 		keyRSSGrowth: large / small, keyRSSGrowthMiddle: large / middle,
 	}, nil
 }
 
 // watchMemory returns the peak and the median of what was resident, in MiB.
-func (b *bench) watchMemory(ctx context.Context, who side, backlog int) (peak, median float64, err error) {
-	_, err = b.onStage(ctx, func(s *stage) (readings, error) {
+func (b *bench) watchMemory(ctx context.Context, who table.Side, backlog int) (peak, median float64, err error) {
+	_, err = b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		if err := s.appendBacklog(ctx, backlog, ""); err != nil {
 			return nil, err
 		}
@@ -49,7 +51,7 @@ func (b *bench) watchMemory(ctx context.Context, who side, backlog int) (peak, m
 		if err != nil {
 			return nil, err
 		}
-		peak, median = mebibytes(line.peak()), mebibytes(line.median())
+		peak, median = mebibytes(line.Peak()), mebibytes(line.Median())
 		return nil, nil
 	})
 	if err != nil {

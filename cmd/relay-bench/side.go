@@ -9,29 +9,28 @@ import (
 	"strconv"
 
 	"outboxrelay/cmd/relay-bench/floor"
+	"outboxrelay/cmd/relay-bench/table"
+	"outboxrelay/cmd/relay-bench/usage"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/child"
 )
 
-// side is one of those that are compared.
-type side string
-
 // The sides.
 const (
-	sideFloor  side = "floor"  // listens, publishes and marks
-	sidePolled side = "polled" // a floor that reads pages in place of listening
-	sideBefore side = "before" // another build of the relay, where one is named
-	sideRelay  side = "relay"
+	sideFloor  table.Side = "floor"  // listens, publishes and marks
+	sidePolled table.Side = "polled" // a floor that reads pages in place of listening
+	sideBefore table.Side = "before" // another build of the relay, where one is named
+	sideRelay  table.Side = "relay"
 )
 
 // running is a side at work.
 type running struct {
 	*child.Process
-	sampler *sampler
+	watcher *usage.Watcher
 }
 
 // spec is how a side is run on the stage.
-func (b *bench) spec(s *stage, who side) child.Spec {
+func (b *bench) spec(s *stage, who table.Side) child.Spec {
 	env := append(s.cloud.Env(), "GOOGLE_CLOUD_PROJECT="+project)
 	spec := child.Spec{Name: string(who), Env: env}
 	switch who {
@@ -50,17 +49,17 @@ func (b *bench) spec(s *stage, who side) child.Spec {
 }
 
 // start runs a side on the stage, sampled from its first moment.
-func (b *bench) start(s *stage, who side) (*running, error) {
+func (b *bench) start(s *stage, who table.Side) (*running, error) {
 	c, err := child.Start(b.spec(s, who))
 	if err != nil {
 		return nil, err
 	}
-	return &running{Process: c, sampler: startSampler(c.PID())}, nil
+	return &running{Process: c, watcher: usage.Watch(c.PID())}, nil
 }
 
 // finish stops the side and returns what it used, up to the moment of the call.
-func (r *running) finish() (timeline, error) {
-	line := r.sampler.timeline()
+func (r *running) finish() (usage.Timeline, error) {
+	line := r.watcher.Timeline()
 	return line, r.Stop()
 }
 

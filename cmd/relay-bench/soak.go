@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/child"
 )
@@ -31,7 +32,7 @@ const (
 // measureSoak finds the highest steady rate that the machine holds, and then
 // watches one relay, with its leases, at most of it. What it finds is printed in
 // tables of its own: there is no floor to compare with.
-func measureSoak(ctx context.Context, b *bench, _ side) (readings, error) {
+func measureSoak(ctx context.Context, b *bench, _ table.Side) (table.Readings, error) {
 	held, err := b.highestHeld(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func measureSoak(ctx context.Context, b *bench, _ side) (readings, error) {
 		return nil, err
 	}
 	b.soaked = report
-	return readings{"held records/s": float64(held), "soaked records/s": float64(rate)}, nil
+	return table.Readings{"held records/s": float64(held), "soaked records/s": float64(rate)}, nil
 }
 
 // soaking is a relay at work, and all that watches it.
@@ -66,7 +67,7 @@ type soaking struct {
 // onSoaking runs work beside a warm relay on a fresh cloud, whose messages are
 // read until work ends.
 func (b *bench) onSoaking(ctx context.Context, work func(context.Context, *soaking) error) error {
-	_, err := b.onStage(ctx, func(s *stage) (_ readings, err error) {
+	_, err := b.onStage(ctx, func(s *stage) (_ table.Readings, err error) {
 		k := &soaking{stage: s, book: newBook(), say: b.say}
 		if k.consumer, err = s.subscribe(ctx, k.book, s.topicsOf(contracts.Lanes()...)); err != nil {
 			return nil, err
@@ -78,7 +79,7 @@ func (b *bench) onSoaking(ctx context.Context, work func(context.Context, *soaki
 		if err != nil {
 			return nil, err
 		}
-		k.relay = &running{Process: child} // without a sampler: it tells by itself what it uses
+		k.relay = &running{Process: child} // without a watcher: it tells by itself what it uses
 		err = k.run(ctx, logged, b.opts.scale.warmup, work)
 		if stopErr := child.Stop(); err == nil {
 			err = stopErr

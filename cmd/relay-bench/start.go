@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/child"
 )
@@ -14,8 +15,8 @@ import (
 // its clients, reads that record and publishes it: what a relay takes beyond that
 // is its own. The start before has ended cleanly, so its leases are free. The first
 // start is not counted: it makes the lease documents, and warms up the cloud.
-func measureStart(ctx context.Context, b *bench, who side) (readings, error) {
-	return b.onStage(ctx, func(s *stage) (readings, error) {
+func measureStart(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
+	return b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		consumer, err := s.subscribe(ctx, newBook(), s.topicsOf(contracts.CriticalLane))
 		if err != nil {
 			return nil, err
@@ -35,14 +36,14 @@ func measureStart(ctx context.Context, b *bench, who side) (readings, error) {
 		if err := consumer.collect(ctx); err != nil {
 			return nil, err
 		}
-		return readings{keyStart: consumer.book.lags(contracts.CriticalLane).quantile(50)}, nil
+		return table.Readings{keyStart: consumer.book.lags(contracts.CriticalLane).quantile(50)}, nil
 	})
 }
 
 // startOnce starts a side in front of a CRITICAL record, and stops it again once
 // that is marked, the n-th on the stage. The book has the record from the start of
 // the process on.
-func (b *bench) startOnce(ctx context.Context, s *stage, who side, book *book, n int) error {
+func (b *bench) startOnce(ctx context.Context, s *stage, who table.Side, book *book, n int) error {
 	rec := s.nextRecord(contracts.CriticalLane)
 	if _, err := s.commit(ctx, []*contracts.Record{rec}); err != nil {
 		return err

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 )
 
 // measureSteady measures the lag of each lane at a rate that leaves room.
-func measureSteady(ctx context.Context, b *bench, who side) (readings, error) {
+func measureSteady(ctx context.Context, b *bench, who table.Side) (table.Readings, error) {
 	scale := b.opts.scale
-	return b.onStage(ctx, func(s *stage) (readings, error) {
+	return b.onStage(ctx, func(s *stage) (table.Readings, error) {
 		book := newBook()
 		consumer, err := s.subscribe(ctx, book, s.topicsOf(contracts.Lanes()...))
 		if err != nil {
@@ -38,8 +39,8 @@ func measureSteady(ctx context.Context, b *bench, who side) (readings, error) {
 		if err := consumer.collect(ctx); err != nil {
 			return nil, err
 		}
-		cpu := line.cpuAt(ended) - line.cpuAt(began)
-		out := readings{keySteadyCPU: float64(cpu.Microseconds()) / float64(len(book.records))}
+		cpu := line.CPUAt(ended) - line.CPUAt(began)
+		out := table.Readings{keySteadyCPU: float64(cpu.Microseconds()) / float64(len(book.records))}
 		for _, lane := range contracts.Lanes() {
 			lags := book.lags(lane)
 			out[keyLag(lane, 50)], out[keyLag(lane, 99)] = lags.quantile(50), lags.quantile(99)
@@ -50,7 +51,7 @@ func measureSteady(ctx context.Context, b *bench, who side) (readings, error) {
 
 // warm starts a side and has it deliver a first load, which also warms up an
 // emulator: its Java is slow at first.
-func (b *bench) warm(ctx context.Context, s *stage, who side) (*running, error) {
+func (b *bench) warm(ctx context.Context, s *stage, who table.Side) (*running, error) {
 	if err := s.appendBacklog(ctx, b.opts.scale.warmup, ""); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 )
 
@@ -25,7 +26,7 @@ type soakRow struct {
 // lagPair is in milliseconds.
 type lagPair struct{ p50, p99 float64 }
 
-func (p lagPair) String() string { return number(p.p50) + "/" + number(p.p99) }
+func (p lagPair) String() string { return table.Number(p.p50) + "/" + table.Number(p.p99) }
 
 func lagPairOf(deliveries []delivery, lane contracts.Lane) lagPair {
 	of := lagsOf(deliveries, lane)
@@ -80,7 +81,7 @@ func medianOf(samples []soakSample, value func(soakSample) float64) float64 {
 	for i, s := range samples {
 		values[i] = value(s)
 	}
-	return median(values)
+	return table.Median(values)
 }
 
 // cpuPercent is what was used of one core from the first sample to the last.
@@ -100,11 +101,11 @@ func printSoakRows(w io.Writer, rows []soakRow) error {
 	}
 	fmt.Fprintln(t, strings.Join(append(head, "goroutines", "RSS MiB", "heap MiB", "fds", "CPU %"), "\t"))
 	for _, row := range rows {
-		cells := []string{row.from.Round(time.Second).String(), row.to.Round(time.Second).String(), number(row.rate)}
+		cells := []string{row.from.Round(time.Second).String(), row.to.Round(time.Second).String(), table.Number(row.rate)}
 		for _, lane := range contracts.Lanes() {
 			cells = append(cells, row.lags[lane].String())
 		}
-		cells = append(cells, number(row.goroutines), number(row.rss), number(row.heap), number(row.fds), number(row.cpu))
+		cells = append(cells, table.Number(row.goroutines), table.Number(row.rss), table.Number(row.heap), table.Number(row.fds), table.Number(row.cpu))
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	if err := t.Flush(); err != nil {
@@ -127,7 +128,7 @@ const (
 
 func trendOf(name string, values []float64, bound func(first float64) float64) trend {
 	third := len(values) / 3
-	first, last := median(values[:third]), median(values[len(values)-third:])
+	first, last := table.Median(values[:third]), table.Median(values[len(values)-third:])
 	return trend{name, first, last, bound(first)}
 }
 
@@ -177,7 +178,7 @@ func printTrends(w io.Writer, trends []trend) error {
 	fmt.Fprintln(t, "figure\tfirst third\tlast third\tratio\tat most\t")
 	for _, of := range trends {
 		fmt.Fprintln(t, strings.Join([]string{
-			of.name, number(of.first), number(of.last), number(of.last / of.first), number(of.bound), of.verdict(),
+			of.name, table.Number(of.first), table.Number(of.last), table.Number(of.last / of.first), table.Number(of.bound), of.verdict(),
 		}, "\t"))
 	}
 	if err := t.Flush(); err != nil {

@@ -1,4 +1,4 @@
-package main
+package usage
 
 import (
 	"os"
@@ -54,12 +54,12 @@ func TestParseStatus(t *testing.T) {
 	}
 }
 
-func TestReadUsageOfThisProcess(t *testing.T) {
-	got, err := readUsage(os.Getpid())
+func TestOfThisProcess(t *testing.T) {
+	got, err := Of(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.rss <= 0 || got.peak < got.rss {
+	if got.RSS <= 0 || got.Peak < got.RSS {
 		t.Errorf("usage = %+v; want something resident, and no less at its peak", got)
 	}
 }
@@ -67,18 +67,18 @@ func TestReadUsageOfThisProcess(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	began := time.Unix(1000, 0)
 	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
-	line := timeline{
-		{at(0), usage{cpu: time.Second, rss: 10, peak: 10}},
-		{at(1), usage{cpu: 2 * time.Second, rss: 30, peak: 40}},
-		{at(3), usage{cpu: 6 * time.Second, rss: 20, peak: 40}},
+	line := Timeline{
+		{at(0), Usage{CPU: time.Second, RSS: 10, Peak: 10}},
+		{at(1), Usage{CPU: 2 * time.Second, RSS: 30, Peak: 40}},
+		{at(3), Usage{CPU: 6 * time.Second, RSS: 20, Peak: 40}},
 	}
 	want := map[string]any{
 		"before the first": time.Second, "on a sample": 2 * time.Second, "between two": 4 * time.Second,
 		"after the last": 6 * time.Second, "of nothing": time.Duration(0), "peak": int64(40), "median": int64(20),
 	}
 	got := map[string]any{
-		"before the first": line.cpuAt(at(-1)), "on a sample": line.cpuAt(at(1)), "between two": line.cpuAt(at(2)),
-		"after the last": line.cpuAt(at(9)), "of nothing": timeline{}.cpuAt(at(0)), "peak": line.peak(), "median": line.median(),
+		"before the first": line.CPUAt(at(-1)), "on a sample": line.CPUAt(at(1)), "between two": line.CPUAt(at(2)),
+		"after the last": line.CPUAt(at(9)), "of nothing": Timeline{}.CPUAt(at(0)), "peak": line.Peak(), "median": line.Median(),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -1,4 +1,6 @@
-package main
+// Package usage tells what processes use of the machine: CPU and memory, over time. It needs
+// Linux's /proc.
+package usage
 
 import (
 	"bytes"
@@ -10,11 +12,11 @@ import (
 	"time"
 )
 
-// usage is what a process has used so far.
-type usage struct {
-	cpu  time.Duration // user and system, of all threads
-	rss  int64         // bytes resident now
-	peak int64         // bytes resident at most since its start
+// Usage is what a process has used so far.
+type Usage struct {
+	CPU  time.Duration // user and system, of all threads
+	RSS  int64         // bytes resident now
+	Peak int64         // bytes resident at most since its start
 }
 
 // clockTick is the unit of the times in /proc/PID/stat: USER_HZ, which Linux
@@ -24,25 +26,25 @@ const clockTick = 10 * time.Millisecond
 // proc is where the kernel tells about processes.
 var proc = os.DirFS("/proc")
 
-// readUsage asks the kernel about a process.
-func readUsage(pid int) (usage, error) {
+// Of asks the kernel about a process.
+func Of(pid int) (Usage, error) {
 	stat, err := fs.ReadFile(proc, fmt.Sprintf("%d/stat", pid))
 	if err != nil {
-		return usage{}, fmt.Errorf("read usage: %w", err)
+		return Usage{}, fmt.Errorf("read usage: %w", err)
 	}
 	status, err := fs.ReadFile(proc, fmt.Sprintf("%d/status", pid))
 	if err != nil {
-		return usage{}, fmt.Errorf("read usage: %w", err)
+		return Usage{}, fmt.Errorf("read usage: %w", err)
 	}
-	var u usage
-	if u.cpu, err = parseStat(stat); err != nil {
-		return usage{}, fmt.Errorf("read usage: %w", err)
+	var u Usage
+	if u.CPU, err = parseStat(stat); err != nil {
+		return Usage{}, fmt.Errorf("read usage: %w", err)
 	}
-	if u.rss, err = parseStatus(status, "VmRSS"); err != nil {
-		return usage{}, fmt.Errorf("read usage: %w", err)
+	if u.RSS, err = parseStatus(status, "VmRSS"); err != nil {
+		return Usage{}, fmt.Errorf("read usage: %w", err)
 	}
-	if u.peak, err = parseStatus(status, "VmHWM"); err != nil {
-		return usage{}, fmt.Errorf("read usage: %w", err)
+	if u.Peak, err = parseStatus(status, "VmHWM"); err != nil {
+		return Usage{}, fmt.Errorf("read usage: %w", err)
 	}
 	return u, nil
 }
@@ -95,9 +97,9 @@ func parseStatus(status []byte, name string) (int64, error) {
 	return 0, fmt.Errorf("parse status: no %s", name)
 }
 
-// loadAverage is the machine's over the last minute, as the kernel words it; ""
+// LoadAverage is the machine's over the last minute, as the kernel words it; ""
 // where there is none.
-func loadAverage() string {
+func LoadAverage() string {
 	text, err := fs.ReadFile(proc, "loadavg")
 	if err != nil {
 		return ""
