@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -17,6 +18,8 @@ import (
 	"outboxrelay/deploy/local/firestore/firestoretest"
 	"outboxrelay/deploy/monitoring"
 	"outboxrelay/deploy/monitoring/promql"
+	"outboxrelay/ier"
+	"outboxrelay/relay/postgres/publisher"
 	"outboxrelay/relay/workqueue"
 	"outboxrelay/relay/workqueue/jobs"
 	"outboxrelay/relay/workqueue/notifications"
@@ -157,11 +160,40 @@ func (e exported) queuesTell(t *testing.T, at string) {
 			t.Fatal(err)
 		}
 	}
+	e.add(t, reg)
+}
+
+// publisherTells adds what the publisher of the outbox in Postgres tells: all of it is there
+// as soon as one is made, which contacts nobody.
+func (e exported) publisherTells(t *testing.T) {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	reg := prometheus.NewRegistry()
+	if _, err := publisher.New(publisher.Options{Pool: pool, Target: unreached{}, Registerer: reg}); err != nil {
+		t.Fatal(err)
+	}
+	e.add(t, reg)
+}
+
+// unreached is a target that is given nothing.
+type unreached struct{ ier.Target }
+
+// add adds what a registry tells.
+func (e exported) add(t *testing.T, reg *prometheus.Registry) {
+	t.Helper()
 	server := httptest.NewServer(promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	defer server.Close()
 	for metric, labels := range scrape(t, strings.TrimPrefix(server.URL, "http://")).exported(t) {
 		if _, there := e[metric]; !there {
 			e[metric] = labels
+			continue
+		}
+		for label, values := range labels {
+			e[metric][label] = append(e[metric][label], values...)
 		}
 	}
 }
@@ -174,6 +206,7 @@ func TestWatchedMetricsAreExported(t *testing.T) {
 	c.serve()
 	all := scrape(t, strings.TrimPrefix(c.url, "http://")).exported(t)
 	all.queuesTell(t, c.env[gcp.EnvFirestore])
+	all.publisherTells(t)
 
 	for _, expr := range monitoring.Define(c.catalog).Expressions() {
 		for _, missing := range all.lacks(t, expr) {

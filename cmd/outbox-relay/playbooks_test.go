@@ -67,6 +67,7 @@ func TestPlaybookCommandsParse(t *testing.T) {
 				}
 				parsed++
 			case "curl", "gcloud":
+			case "outbox-publisher": // its own tests have them parsed
 			default:
 				t.Errorf("%s: %q is no command that a test knows", name, line)
 			}

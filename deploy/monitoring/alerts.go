@@ -14,6 +14,7 @@ func alerts(objectives []Objective) []Alert {
 	all = append(all, deliveryAlerts()...)
 	all = append(all, deadLetterAlerts()...)
 	all = append(all, queueAlerts()...)
+	all = append(all, postgresAlerts()...)
 	return append(all, processAlerts()...)
 }
 

@@ -7,7 +7,7 @@ import "slices"
 // not there do to it.
 func cases() []Case {
 	return slices.Concat(
-		[]Case{nothingWrong(), nothingThere()}, laneCases(), ownershipCases(), deliveryCases(), deadLetterCases(), queueCases(), processCases(),
+		[]Case{nothingWrong(), nothingThere()}, laneCases(), ownershipCases(), deliveryCases(), deadLetterCases(), queueCases(), postgresCases(), processCases(),
 	)
 }
 
@@ -18,6 +18,7 @@ var everyAlert = []string{
 	"RelayBreakerOpen", "RelayMarksFailing",
 	"RelaySecurityBlock", "RelayAggregateFrozen", "RelayReviewQueueOld", "RelayDeadLetterRate", "RelayBulkReplayStopped",
 	"RelayQueueNotWatched", "RelayQueueStuck", "RelayQueueLocksStale", "RelayQueueDeadLetters",
+	"RelayRowsParked", "RelayTableNotRead",
 	"RelayAdminErrors", "RelayMemoryHigh", "RelayReadsDrift",
 }
 

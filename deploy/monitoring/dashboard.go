@@ -57,6 +57,7 @@ func dashboard(objectives []Objective) Dashboard {
 			{"Targets", targetPanels()},
 			{"Dead letters", deadLetterPanels()},
 			{"Work queues", queuePanels()},
+			{"Outbox in Postgres", postgresPanels()},
 			{"Ownership and Firestore", ownershipPanels()},
 			{"Claims", claimsPanels()},
 			{"Admin API and process", processPanels()},

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"outboxrelay/cmd/outbox-relay/shell"
+)
+
+// ofPages finds commands of this program in a page, up to the end of a line, of a quotation or of a pipe's piece.
+var ofPages = regexp.MustCompile("(?m)(?:^|`|xargs )outbox-publisher([^|`\n]*)")
+
+// Each command of this program that a playbook names is one that it takes. IDs stand in capitals.
+func TestPlaybookCommandsParse(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/playbooks/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := 0
+	for _, name := range pages {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range ofPages.FindAllSubmatch(page, -1) {
+			args := strings.Fields(string(m[1]))
+			if bytes.Contains(m[0], []byte("xargs")) {
+				args = append(args, "EVENT_ID")
+			}
+			var stdout, stderr bytes.Buffer
+			if cmd, err := parse(args, shell.LookupIn(map[string]string{"DATABASE_URL": "postgres://x"}), &stdout, &stderr); err != nil || cmd == nil {
+				t.Errorf("%s: outbox-publisher %s: %v", filepath.Base(name), args, err)
+			}
+			parsed++
+		}
+	}
+	if parsed < 5 {
+		t.Errorf("%d commands were parsed, want more", parsed)
+	}
+}
