@@ -2,11 +2,13 @@
 // counts what came of each row.
 //
 //	publisher-chaos          100,000 rows, four publishers, 100 of them killed, 20 restarts of Postgres
+//	publisher-chaos -cloud google
+//	                         on Google's Pub/Sub emulator (Cloud SDK, Java 17)
 //	publisher-chaos -short   6,000 rows, 10 kills, 3 restarts, about 30 s
 //
 // Producers append events in transactions, some of which are rolled back, and try again under the same IDs after
 // a restart. The publishers are processes that end with SIGKILL; Postgres is ended by SIGKILL
-// and by its fast stop in turn. What arrives at a subscription of the embedded Pub/Sub is judged: every committed
+// and by its fast stop in turn. What arrives at a subscription is judged: every committed
 // row, none that is not, the first deliveries of each aggregate in the order of the table, no attempt
 // counted, and duplicates of the rows alone that a kill or a restart left without their mark.
 //

@@ -18,10 +18,10 @@ func TestMain(m *testing.M) {
 
 func TestUsage(t *testing.T) {
 	var stderr bytes.Buffer
-	if code := run(t.Context(), []string{"-rows", "-1", "-publishers", "0", "-rate", "-3"}, nil, &stderr); code != exitUsage {
+	if code := run(t.Context(), []string{"-cloud", "moon", "-rows", "-1", "-publishers", "0", "-rate", "-3"}, nil, &stderr); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	for _, want := range []string{"-rows is -1", "-publishers is 0", "-rate is -3"} {
+	for _, want := range []string{`-cloud is "moon"`, "-rows is -1", "-publishers is 0", "-rate is -3"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("%q is not in %s", want, &stderr)
 		}

@@ -5,10 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+
+	"outboxrelay/deploy/local/rig"
 )
 
 // options are the command line.
 type options struct {
+	cloud      string // embedded or google
 	rows       int
 	publishers int
 	kills      int
@@ -29,6 +32,7 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("publisher-chaos", flag.ContinueOnError)
 	flags.SetOutput(usage)
+	flags.StringVar(&o.cloud, "cloud", rig.CloudEmbedded, "whose Pub/Sub: embedded, or google for Google's emulator")
 	flags.IntVar(&o.rows, "rows", 0, fmt.Sprintf("rows to append; 0: %d, or %d with -short", longRows, shortRows))
 	flags.IntVar(&o.publishers, "publishers", 4, "publishers at the same time")
 	flags.IntVar(&o.kills, "kills", -1, fmt.Sprintf("publishers to kill; -1: %d, or %d with -short", longKills, shortKills))
@@ -62,6 +66,9 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 // validate names everything that is wrong.
 func (o options) validate() error {
 	var errs []error
+	if o.cloud != rig.CloudEmbedded && o.cloud != rig.CloudGoogle {
+		errs = append(errs, fmt.Errorf("-cloud is %q, want %s or %s", o.cloud, rig.CloudEmbedded, rig.CloudGoogle))
+	}
 	for _, n := range []struct {
 		name         string
 		value, least int

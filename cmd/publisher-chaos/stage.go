@@ -18,9 +18,11 @@ import (
 
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/local/child"
+	"outboxrelay/deploy/local/google"
 	"outboxrelay/deploy/local/postgres"
 	"outboxrelay/deploy/local/pubsub"
 	"outboxrelay/deploy/local/rig"
+	ierpubsub "outboxrelay/ier/pubsub"
 	"outboxrelay/relay/postgres/migrations"
 	"outboxrelay/relay/postgres/publisher"
 )
@@ -43,8 +45,8 @@ type stage struct {
 	dbDir    string // of Postgres; apart from dir, as its user may not look there
 	progress io.Writer
 	program  string
-	messages *pubsub.Server
-	addr     string // of messages
+	addr     string // of Pub/Sub
+	endCloud func() error
 	client   *gpubsub.Client
 	pool     *pgxpool.Pool
 	crew     *child.Crew
@@ -78,19 +80,7 @@ func (s *stage) open(ctx context.Context) (err error) {
 	if err := s.openDatabase(ctx); err != nil {
 		return err
 	}
-	if s.messages, err = pubsub.Open(pubsub.Options{}); err != nil {
-		return err
-	}
-	if err := s.messages.CreateTopics(project, []string{publisher.DefaultTopic}); err != nil {
-		return err
-	}
-	if s.addr, err = s.messages.Start("127.0.0.1:0"); err != nil {
-		return err
-	}
-	if s.client, err = gpubsub.NewClient(ctx, project, local.ClientOptions(s.addr)...); err != nil {
-		return err
-	}
-	if err := pubsub.Subscribe(ctx, s.client, publisher.DefaultTopic, subscription); err != nil {
+	if err := s.openMessages(ctx); err != nil {
 		return err
 	}
 	s.crew = child.NewCrew(s.publisher)
@@ -121,6 +111,34 @@ func (s *stage) openDatabase(ctx context.Context) (err error) {
 	}
 	s.pool, err = pgxpool.New(ctx, s.url)
 	return err
+}
+
+// openMessages starts a Pub/Sub with the topic and a subscription to it.
+func (s *stage) openMessages(ctx context.Context) (err error) {
+	_ = os.Unsetenv(google.PubSubClientVar) // clients would obey it before the address that they are given
+	if s.opts.cloud == rig.CloudGoogle {
+		emulator, err := google.StartPubSub(ctx, nil)
+		if err != nil {
+			return err
+		}
+		s.addr, s.endCloud = emulator.Addr(), emulator.Stop
+	} else {
+		server, err := pubsub.Open(pubsub.Options{})
+		if err != nil {
+			return err
+		}
+		s.endCloud = server.Close
+		if s.addr, err = server.Start("127.0.0.1:0"); err != nil {
+			return err
+		}
+	}
+	if s.client, err = gpubsub.NewClient(ctx, project, local.ClientOptions(s.addr)...); err != nil {
+		return err
+	}
+	if err := ierpubsub.EnsureTopics(ctx, s.client, []string{publisher.DefaultTopic}); err != nil {
+		return err
+	}
+	return pubsub.Subscribe(ctx, s.client, publisher.DefaultTopic, subscription)
 }
 
 func (s *stage) startDatabase(ctx context.Context) error {
@@ -195,8 +213,8 @@ func (s *stage) close() error {
 	if s.client != nil {
 		errs = append(errs, s.client.Close())
 	}
-	if s.messages != nil {
-		errs = append(errs, s.messages.Close())
+	if s.endCloud != nil {
+		errs = append(errs, s.endCloud())
 	}
 	if s.pool != nil {
 		s.pool.Close()
