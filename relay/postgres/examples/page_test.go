@@ -66,6 +66,7 @@ func TestFirstPage(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-uc", "trap 'kill $(jobs -p); wait' EXIT\n"+start+"read -r\n"+orders+"read -r\n")
 	cmd.Dir = "../../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as everything else is built, so that little has to be here
 	cmd.WaitDelay = 10 * time.Second
 	var out screen
 	cmd.Stdout, cmd.Stderr = &out, &out
