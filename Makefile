@@ -76,7 +76,7 @@ SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoi
 
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long
-	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./dlq/console ./cmd/outbox-relay ./relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./cmd/relay-chaos ./deploy/cloudrun/image ./deploy/monitoring ./relay/workqueue/notifications
+	go test -shuffle=on -count=1 -timeout 75m -run '$(SLOW)' $(TEST_ARGS) ./dlq/console ./cmd/outbox-relay ./relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./cmd/relay-bench/postgres ./cmd/relay-chaos ./deploy/cloudrun/image ./deploy/monitoring ./relay/workqueue/notifications
 
 .PHONY: test-console
 test-console: axe ## run the console's tests, with axe-core; needs Chromium and Node
@@ -159,6 +159,10 @@ fuzz: ## fuzz each decoder and each server of PKGS for FUZZTIME (10s)
 bench: ## measure the relay; CLOUD=embedded|google, BENCH_ARGS=...
 	go run ./cmd/relay-bench --cloud $(CLOUD) $(BENCH_ARGS)
 
+.PHONY: bench-postgres
+bench-postgres: ## measure the publisher of the outbox in Postgres beside a floor and Watermill; BENCH_ARGS=...
+	go run ./cmd/relay-bench --source postgres $(BENCH_ARGS)
+
 .PHONY: bench-traces
 bench-traces: ## measure what traces cost a record: off, 1 %, all
 	go test -run '^$$' -bench '^BenchmarkWay$$' -count 5 ./relay
@@ -187,8 +191,8 @@ consumer-chaos: ## kill relays and consumers 50 times while 10,000 events are on
 	go run ./cmd/consumer-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
 
 .PHONY: publisher-chaos
-publisher-chaos: ## kill 100 publishers and restart Postgres 20 times while 100,000 rows are published; CHAOS_ARGS='-short'
-	go run ./cmd/publisher-chaos $(CHAOS_ARGS)
+publisher-chaos: ## kill 100 publishers and restart Postgres 20 times while 100,000 rows are published; CLOUD=embedded|google, CHAOS_ARGS='-short'
+	go run ./cmd/publisher-chaos -cloud $(CLOUD) $(CHAOS_ARGS)
 
 .PHONY: node-check
 node-check: build ## hold Firestore, embedded and Google's, to what the Node client expects

@@ -1,12 +1,15 @@
 package main
 
 import (
+	stdcmp "cmp"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/cmd/relay-bench/postgres"
 	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/deploy/local/rig"
 )
@@ -27,7 +30,18 @@ func TestParseOptions(t *testing.T) {
 				drain: 10_000, backlogs: []int{10, 2000}, deliver: 300, large: 4, steadyRate: 50,
 			})}, "",
 		},
-		"rate on google":  {"-cloud google -rate 20", options{cloud: "google", rounds: 2, page: 300, scale: full.onGoogle().with(scale{steadyRate: 20})}, ""},
+		"rate on google": {"-cloud google -rate 20", options{cloud: "google", rounds: 2, page: 300, scale: full.onGoogle().with(scale{steadyRate: 20})}, ""},
+		"postgres": {
+			"-source postgres -drain 300 -only lead", options{
+				source: "postgres", cloud: "embedded", rounds: 2, page: 300, only: []string{"lead"}, scale: full.with(scale{drain: 300}),
+				postgres: postgres.Scale{Drain: 300, Publishers: []int{1, 2, 4}, Lead: 10_000, Rate: 200, For: 30 * time.Second},
+			}, "",
+		},
+		"unknown source":  {"-source tape", options{}, `-source is "tape"`},
+		"of the other":    {"-source postgres -cloud google", options{}, "-cloud has no meaning with -source postgres"},
+		"of the one":      {"-lead 5", options{}, "-lead has no meaning with -source firestore"},
+		"no lead":         {"-source postgres -lead -1", options{}, "-lead is -1"},
+		"measure of one":  {"-source postgres -only flood", options{}, `-only names "flood", want some of drain, lead, latency`},
 		"no page":         {"-floor-page 0", options{}, "-floor-page is 0"},
 		"negative drain":  {"-drain -1", options{}, "-drain is -1"},
 		"empty backlog":   {"-backlogs 1000,0", options{}, "-backlogs is 0"},
@@ -51,6 +65,7 @@ func TestParseOptions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			c.want.source = stdcmp.Or(c.want.source, sourceFirestore)
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(options{}, scale{})); diff != "" {
 				t.Error(diff)
 			}
