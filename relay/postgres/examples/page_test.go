@@ -51,10 +51,14 @@ func TestFirstPage(t *testing.T) {
 		t.Fatal("the page does not begin as this test knows it")
 	}
 	start, orders := string(blocks[1][1]), string(blocks[2][1])
+	ports, err := rig.FreePorts(2) // of Pub/Sub, and of the publisher
+	if err != nil {
+		t.Fatal(err)
+	}
 	database, redisURL := postgrestest.Database(t), redistest.URL(t)
 	for page, here := range map[string]string{
 		"postgres://postgres@127.0.0.1:5432/postgres": "'" + database + "'", "redis://127.0.0.1:6379": redisURL,
-		"127.0.0.1:8085": "127.0.0.1:" + port(t), "8088": port(t), "bin/": t.TempDir() + "/", "cloud --pubsub": "cloud --firestore 127.0.0.1:0 --auth 127.0.0.1:0 --pubsub",
+		"127.0.0.1:8085": "127.0.0.1:" + ports[0], "8088": ports[1], "bin/": t.TempDir() + "/", "cloud --pubsub": "cloud --firestore 127.0.0.1:0 --auth 127.0.0.1:0 --pubsub",
 	} {
 		if !strings.Contains(start, page) {
 			t.Errorf("the page does not say %s", page)
@@ -97,13 +101,4 @@ func TestFirstPage(t *testing.T) {
 			t.Errorf("not printed: %s\n%s", want, out.String())
 		}
 	}
-}
-
-func port(t *testing.T) string {
-	t.Helper()
-	p, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
