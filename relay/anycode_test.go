@@ -59,7 +59,7 @@ func TestAnOutageOfAnyCodeBuriesNothing(t *testing.T) {
 			if letters := f.deadLetters(); len(letters) > 0 {
 				t.Errorf("%d dead letters, want none", len(letters))
 			}
-			frozen, err := f.db.Collection(contracts.CollectionFrozen).Documents(t.Context()).GetAll()
+			frozen, err := f.db.Collection(contracts.CollectionFrozen).Documents(f.ctx).GetAll()
 			if err != nil || len(frozen) > 0 {
 				t.Errorf("%d aggregates are frozen (%v), want none", len(frozen), err)
 			}

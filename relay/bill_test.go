@@ -105,7 +105,7 @@ func (f *fixture) backlog(records []*contracts.Record) {
 			fields[contracts.FieldCreatedAt] = at
 			b.Create(f.db.Collection(r.Outbox).Doc(r.ID), fields)
 		}
-		if _, err := b.Commit(f.t.Context()); err != nil {
+		if _, err := b.Commit(f.ctx); err != nil {
 			f.t.Fatal(err)
 		}
 		at = at.Add(time.Millisecond)

@@ -37,7 +37,7 @@ type reader struct {
 func (f *fixture) reader(name, topic string, o inboxes.Options) *reader {
 	f.t.Helper()
 	client := f.topics.Background()
-	if _, err := client.SubscriptionAdminClient.CreateSubscription(f.t.Context(), &pb.Subscription{
+	if _, err := client.SubscriptionAdminClient.CreateSubscription(f.ctx, &pb.Subscription{
 		Name:  localpubsub.SubscriptionName(client.Project(), name+"-"+topic),
 		Topic: localpubsub.TopicName(client.Project(), topic), EnableMessageOrdering: true,
 		AckDeadlineSeconds: 10, // after which what a reader had that stopped comes again
@@ -184,7 +184,7 @@ func effectsOnce(t *testing.T, c *cloud, n int, ordered bool) {
 	sums := func() (sum int, sound bool) {
 		sound = true
 		for a := range aggregates {
-			snap, err := f.db.Collection("ledger").Doc(fmt.Sprintf("schedule-%d", a)).Get(t.Context())
+			snap, err := f.db.Collection("ledger").Doc(fmt.Sprintf("schedule-%d", a)).Get(f.ctx)
 			if err != nil {
 				return 0, true
 			}

@@ -21,11 +21,7 @@ func (f *fixture) appendOdd(r *contracts.Record, change func(fields map[string]a
 	fields := r.ProducerFields()
 	fields["createdAt"] = firestore.ServerTimestamp
 	change(fields)
-	// Without a deadline the client gives up after a minute, which on a slow machine
-	// is too short for a document of a million values.
-	ctx, cancel := context.WithTimeout(f.t.Context(), usualPatience)
-	defer cancel()
-	if _, err := f.db.Doc(r.Path()).Create(ctx, fields); err != nil {
+	if _, err := f.db.Doc(r.Path()).Create(f.ctx, fields); err != nil {
 		f.t.Fatal(err)
 	}
 }

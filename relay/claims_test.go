@@ -42,7 +42,7 @@ func claimsFailureFreezes(t *testing.T, c *cloud) {
 	if got := f.fields(contracts.CollectionFrozen + "/" + dlq.FreezeID(account))["reason"]; got != string(contracts.ClaimsRefreshFailed) {
 		t.Errorf("the freeze's reason is %v", got)
 	}
-	alerts, err := f.db.Collection(contracts.CollectionErrorLog).Documents(t.Context()).GetAll()
+	alerts, err := f.db.Collection(contracts.CollectionErrorLog).Documents(f.ctx).GetAll()
 	if err != nil || len(alerts) != 1 {
 		t.Fatalf("got %d alerts and error %v, want one", len(alerts), err)
 	}

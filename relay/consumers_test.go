@@ -43,7 +43,7 @@ func (f *fixture) consume() *inbox {
 			continue
 		}
 		sub := topic + "-test"
-		if err := localpubsub.Subscribe(f.t.Context(), client, topic, sub); err != nil {
+		if err := localpubsub.Subscribe(f.ctx, client, topic, sub); err != nil {
 			f.t.Fatal(err)
 		}
 		wg.Go(func() { in.receive(ctx, client, topic, sub) })

@@ -69,7 +69,7 @@ func TestContractViolationsAreDeadLettered(t *testing.T) {
 		fields["createdAt"] = firestore.ServerTimestamp
 		maps.Copy(fields, v.breaks)
 		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == absent{} })
-		if _, err := f.db.Doc(record.Path()).Create(t.Context(), fields); err != nil {
+		if _, err := f.db.Doc(record.Path()).Create(f.ctx, fields); err != nil {
 			t.Fatal(err)
 		}
 		paths[v.name] = record.Path()
@@ -79,7 +79,7 @@ func TestContractViolationsAreDeadLettered(t *testing.T) {
 		t.Errorf("neighbours: got %+v, want every record once and in order", got)
 	}
 	letters := func() map[string]map[string]any {
-		docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(t.Context()).GetAll()
+		docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(f.ctx).GetAll()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func (f *fixture) member(name string, term time.Duration, change func(*setting))
 	m := &member{
 		name: name, firestore: startProxy(f.t, f.cloud.firestore), watching: startProxy(f.t, f.cloud.firestore), pubsub: startProxy(f.t, f.cloud.pubsub),
 	}
-	topics, err := ierpubsub.NewClients(f.t.Context(), f.cloud.project, local.ClientOptions(m.pubsub.addr)...)
+	topics, err := ierpubsub.NewClients(f.ctx, f.cloud.project, local.ClientOptions(m.pubsub.addr)...)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (m *member) events(event string) int {
 // leases reads the leases of all shares, that of the queue apart.
 func (f *fixture) leases() leasetest.Leases {
 	f.t.Helper()
-	leases, _, err := leasetest.Read(f.t.Context(), f.db.Client)
+	leases, _, err := leasetest.Read(f.ctx, f.db.Client)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ type flow struct {
 // flow appends a record to every outbox of the catalog each interval, until it
 // is ended.
 func (f *fixture) flow(catalog *contracts.Catalog, every time.Duration) *flow {
-	ctx, cancel := context.WithCancel(f.t.Context())
+	ctx, cancel := context.WithCancel(f.ctx)
 	fl := &flow{f: f, cancel: cancel}
 	for _, o := range catalog.Outboxes {
 		fl.flowing.Go(func() { fl.into(ctx, catalog, o, every) })

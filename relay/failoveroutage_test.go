@@ -116,7 +116,7 @@ func (f *fixture) pendingKeys() map[string]bool {
 	f.t.Helper()
 	out := make(map[string]bool)
 	for _, o := range f.catalog.Outboxes {
-		docs, err := f.db.Collection(o.Name).Where("status", "==", string(contracts.Pending)).Documents(f.t.Context()).GetAll()
+		docs, err := f.db.Collection(o.Name).Where("status", "==", string(contracts.Pending)).Documents(f.ctx).GetAll()
 		if err != nil {
 			f.t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func (f *fixture) claimsFail(version int64) {
 // freeze writes a freeze as a burial does.
 func (f *fixture) freeze(aggregateID string, state dlq.FreezeState) {
 	f.t.Helper()
-	_, err := f.freezeDoc(aggregateID).Set(f.t.Context(), map[string]any{
+	_, err := f.freezeDoc(aggregateID).Set(f.ctx, map[string]any{
 		"aggregateId": aggregateID, "state": string(state), "frozenAt": time.Now(), "deadLetters": []string{},
 	})
 	if err != nil {
@@ -79,14 +79,14 @@ func securityBlockFreezes(t *testing.T, c *cloud) {
 
 	// All of it came in one commit.
 	snap := func(collection string) *firestore.DocumentSnapshot {
-		docs, err := f.db.Collection(collection).Documents(t.Context()).GetAll()
+		docs, err := f.db.Collection(collection).Documents(f.ctx).GetAll()
 		if err != nil || len(docs) != 1 {
 			t.Fatalf("got %d documents of %s and error %v, want one", len(docs), collection, err)
 		}
 		return docs[0]
 	}
 	letter, frozen, alert, audit := snap(contracts.CollectionDeadLetters), snap(contracts.CollectionFrozen), snap(contracts.CollectionErrorLog), snap(contracts.CollectionAudit)
-	record, err := f.db.Doc(roles[0].Path()).Get(t.Context())
+	record, err := f.db.Doc(roles[0].Path()).Get(f.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (f *fixture) appendAt(r *contracts.Record, at time.Time) {
 	f.t.Helper()
 	fields := r.ProducerFields()
 	fields[contracts.FieldCreatedAt] = at
-	if _, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(f.t.Context(), fields); err != nil {
+	if _, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(f.ctx, fields); err != nil {
 		f.t.Error(err)
 	}
 }

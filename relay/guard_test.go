@@ -89,12 +89,12 @@ func (f *fixture) unknown(r *contracts.Record, field string) {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { conn.Close() })
-	raw, err := vkit.NewClient(f.t.Context(), option.WithGRPCConn(conn))
+	raw, err := vkit.NewClient(f.ctx, option.WithGRPCConn(conn))
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	database := "projects/" + f.cloud.project + "/databases/(default)"
-	_, err = raw.Commit(f.t.Context(), &pb.CommitRequest{Database: database, Writes: []*pb.Write{{
+	_, err = raw.Commit(f.ctx, &pb.CommitRequest{Database: database, Writes: []*pb.Write{{
 		Operation: &pb.Write_Update{Update: &pb.Document{
 			Name: database + "/documents/" + r.Path(),
 			Fields: map[string]*pb.Value{
@@ -112,7 +112,7 @@ func (f *fixture) unknown(r *contracts.Record, field string) {
 // statusOf reads a record's status alone.
 func (f *fixture) statusOf(r *contracts.Record) any {
 	f.t.Helper()
-	snap, err := f.db.Doc(r.Path()).Get(f.t.Context())
+	snap, err := f.db.Doc(r.Path()).Get(f.ctx)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestARecordThatCannotBeDecodedIsADeadLetter(t *testing.T) {
 		if broken[r] != "" {
 			fields[contracts.FieldStatus] = string(contracts.Held)
 		}
-		if _, err := f.db.Doc(r.Path()).Create(t.Context(), fields); err != nil {
+		if _, err := f.db.Doc(r.Path()).Create(f.ctx, fields); err != nil {
 			t.Fatal(err)
 		}
 	}

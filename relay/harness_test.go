@@ -98,6 +98,7 @@ func (c *cloud) client(t *testing.T) *dlqfirestore.Client {
 // fixture is a relay on a cloud, with a producer and consumers beside it.
 type fixture struct {
 	t       *testing.T
+	ctx     context.Context // of the test's calls, see unbounded
 	cloud   *cloud
 	catalog *contracts.Catalog
 	db      *dlqfirestore.Client
@@ -125,6 +126,15 @@ type fixture struct {
 // published twice, or a mark left unwritten, of which most tests want none.
 const unhurried = 30 * time.Second
 
+// unbounded is the test's context with a deadline that no call comes to. Where a
+// caller sets none the client sets its own, of a minute, and on a slow machine that
+// is too short for a commit of a million values.
+func unbounded(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // setup makes topics and consumers. publish sees every call to Pub/Sub. The relay is started by run.
 func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixture {
 	t.Helper()
@@ -141,7 +151,7 @@ func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixt
 		catalog.Lanes[lane] = policy
 	}
 	f := &fixture{
-		t: t, cloud: c, catalog: catalog, db: c.client(t), log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
+		t: t, ctx: unbounded(t), cloud: c, catalog: catalog, db: c.client(t), log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
 		tuning: relay.Tuning{
 			CanaryInterval: 500 * time.Millisecond, SilenceBound: 5 * time.Second, SweepInterval: 30 * time.Second,
 			SweepAge: 2 * time.Second, ListenBackoff: 10 * time.Millisecond, ListenBackoffMax: 200 * time.Millisecond,
@@ -150,11 +160,11 @@ func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixt
 		publish: ierpubsub.Settings{Timeout: unhurried},
 	}
 	opts := append(local.ClientOptions(c.pubsub), option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(publish...)))
-	if f.topics, err = ierpubsub.NewClients(t.Context(), c.project, opts...); err != nil {
+	if f.topics, err = ierpubsub.NewClients(f.ctx, c.project, opts...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.topics.Close() })
-	if err := ierpubsub.EnsureTopics(t.Context(), f.topics.Background(), catalog.Topics()); err != nil {
+	if err := ierpubsub.EnsureTopics(f.ctx, f.topics.Background(), catalog.Topics()); err != nil {
 		t.Fatal(err)
 	}
 	f.inbox = f.consume()
@@ -257,7 +267,7 @@ func (f *fixture) count(status contracts.Status) int {
 	f.t.Helper()
 	n := 0
 	for _, o := range f.catalog.Outboxes {
-		docs, err := f.db.Collection(o.Name).Where("status", "==", string(status)).Select().Documents(f.t.Context()).GetAll()
+		docs, err := f.db.Collection(o.Name).Where("status", "==", string(status)).Select().Documents(f.ctx).GetAll()
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -276,7 +286,7 @@ func (f *fixture) total(status contracts.Status) int {
 	n := 0
 	for _, o := range f.catalog.Outboxes {
 		q := f.db.Collection(o.Name).Where("status", "==", string(status))
-		res, err := q.NewAggregationQuery().WithCount("n").Get(f.t.Context())
+		res, err := q.NewAggregationQuery().WithCount("n").Get(f.ctx)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -288,7 +298,7 @@ func (f *fixture) total(status contracts.Status) int {
 // deadLetters reads the dead-letter queue, by idempotency key.
 func (f *fixture) deadLetters() map[string]map[string]any {
 	f.t.Helper()
-	docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(f.t.Context()).GetAll()
+	docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(f.ctx).GetAll()
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -307,7 +317,7 @@ func (f *fixture) without(records []*contracts.Record, dead map[string]map[strin
 
 // fields reads a document; nil when there is none.
 func (f *fixture) fields(path string) map[string]any {
-	snap, err := f.db.Doc(path).Get(f.t.Context())
+	snap, err := f.db.Doc(path).Get(f.ctx)
 	if err != nil {
 		return nil
 	}

@@ -116,7 +116,7 @@ func (f *fixture) appendHostile(record *contracts.Record, h hostile) (path strin
 	if h.id != "" {
 		ref = f.db.Collection(record.Outbox).Doc(h.id)
 	}
-	_, err := ref.Create(f.t.Context(), fields)
+	_, err := ref.Create(f.ctx, fields)
 	switch status.Code(err) {
 	case codes.OK:
 		return record.Outbox + "/" + ref.ID, true
@@ -142,7 +142,7 @@ func (f *fixture) through(paths map[string]hostile) {
 		for path := range left {
 			refs = append(refs, f.db.Doc(path))
 		}
-		snaps, err := f.db.GetAll(f.t.Context(), refs)
+		snaps, err := f.db.GetAll(f.ctx, refs)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func (f *fixture) through(paths map[string]hostile) {
 // judgeHostile compares what became of the records with what should have.
 func (f *fixture) judgeHostile(paths map[string]hostile) {
 	f.t.Helper()
-	docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(f.t.Context()).GetAll()
+	docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(f.ctx).GetAll()
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func (f *fixture) messages(eventID string) int {
 // the queue can read.
 func (f *fixture) judgeLetter(h hostile, letter *firestore.DocumentSnapshot) {
 	f.t.Helper()
-	item, err := f.queue.Item(f.t.Context(), letter.Ref.ID)
+	item, err := f.queue.Item(f.ctx, letter.Ref.ID)
 	if err != nil {
 		f.t.Errorf("%s: read dead letter: %v", h.name, err)
 		return

@@ -19,7 +19,7 @@ func (f *fixture) resume(r *running, lane contracts.Lane) { f.setLane(r, lane, f
 
 func (f *fixture) setLane(r *running, lane contracts.Lane, paused bool) {
 	f.t.Helper()
-	if _, err := f.queue.SetLane(f.t.Context(), lane, paused, operator, "maintenance"); err != nil {
+	if _, err := f.queue.SetLane(f.ctx, lane, paused, operator, "maintenance"); err != nil {
 		f.t.Fatal(err)
 	}
 	f.eventually("the lane follows", func() bool { return r.lane(lane).Paused == paused })

@@ -110,7 +110,7 @@ func (f *fixture) documents(records []*contracts.Record) []map[string]any {
 	for i, r := range records {
 		refs[i] = f.db.Collection(r.Outbox).Doc(r.ID)
 	}
-	snaps, err := f.db.GetAll(f.t.Context(), refs)
+	snaps, err := f.db.GetAll(f.ctx, refs)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestSweepPassesAHeldRecordThatCannotBePending(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := f.sweeping()
-	if _, err := f.db.Doc(large.Path()).Set(t.Context(), fields); err != nil {
+	if _, err := f.db.Doc(large.Path()).Set(f.ctx, fields); err != nil {
 		t.Fatal(err)
 	}
 	beside := f.series("wsOutbox", "TaskCompleted", "orphan", 2, 4)

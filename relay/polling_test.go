@@ -123,7 +123,7 @@ func TestPolledCanaryIsNoRecord(t *testing.T) {
 	canary := map[string]any{
 		contracts.FieldStatus: string(contracts.Pending), contracts.FieldLane: "", contracts.FieldCreatedAt: time.Unix(0, 0), relay.FieldCanary: "left",
 	}
-	if _, err := f.db.Collection("wsOutbox").Doc("!relay-canary.strays").Set(t.Context(), canary); err != nil {
+	if _, err := f.db.Collection("wsOutbox").Doc("!relay-canary.strays").Set(f.ctx, canary); err != nil {
 		t.Fatal(err)
 	}
 	var polled atomic.Bool

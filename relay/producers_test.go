@@ -34,7 +34,7 @@ func (f *fixture) appendEach(records []*contracts.Record) {
 		fields := r.ProducerFields()
 		fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
 		f.eventually("record "+r.ID+" is appended", func() bool {
-			_, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(f.t.Context(), fields)
+			_, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(f.ctx, fields)
 			return err == nil || status.Code(err) == codes.AlreadyExists
 		})
 	}
@@ -50,7 +50,7 @@ func (f *fixture) append(records []*contracts.Record, perCommit int) {
 			fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
 			b.Create(f.db.Collection(r.Outbox).Doc(r.ID), fields)
 		}
-		_, err := b.Commit(f.t.Context())
+		_, err := b.Commit(f.ctx)
 		switch status.Code(err) {
 		case codes.OK:
 		case codes.Canceled, codes.Aborted, codes.Unavailable, codes.AlreadyExists:
@@ -103,7 +103,7 @@ func (f *fixture) dueNow(records []*contracts.Record) {
 		if fields["status"] != "retrying" {
 			continue
 		}
-		if _, err := f.db.Doc(records[i].Path()).Update(f.t.Context(), []firestore.Update{{Path: "nextAttemptAt", Value: time.Now().Add(-time.Minute)}}); err != nil {
+		if _, err := f.db.Doc(records[i].Path()).Update(f.ctx, []firestore.Update{{Path: "nextAttemptAt", Value: time.Now().Add(-time.Minute)}}); err != nil {
 			f.t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ func (f *fixture) leftBy(records []*contracts.Record, wrote map[string]any, also
 		maps.Copy(fields, wrote)
 		writes = append(writes, dlq.Write{Collection: r.Outbox, ID: r.ID, Op: dlq.OpSet, Fields: fields})
 	}
-	if _, err := dlqfirestore.New(f.db).Commit(f.t.Context(), writes); err != nil {
+	if _, err := dlqfirestore.New(f.db).Commit(f.ctx, writes); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -205,7 +205,7 @@ func TestFreezeOfAnInstanceThatIsGoneHolds(t *testing.T) {
 	f.leftBy([]*contracts.Record{record}, map[string]any{"status": "dead"}, letter.Burial(false)...)
 	f.held(younger)
 	f.eventually("the alert is published", func() bool {
-		docs, err := f.db.Collection(contracts.CollectionErrorLog).Documents(t.Context()).GetAll()
+		docs, err := f.db.Collection(contracts.CollectionErrorLog).Documents(f.ctx).GetAll()
 		return err == nil && len(docs) == 1 && docs[0].Data()["publishedAt"] != nil
 	})
 	f.leftBy(nil, nil, freezeGoes(account))

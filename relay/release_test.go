@@ -16,7 +16,7 @@ import (
 // release decides a release.
 func (f *fixture) release() {
 	f.t.Helper()
-	if err := set("state", string(dlq.Releasing))(f.t.Context(), f.freezeDoc(account)); err != nil {
+	if err := set("state", string(dlq.Releasing))(f.ctx, f.freezeDoc(account)); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -26,13 +26,13 @@ func (f *fixture) release() {
 func (f *fixture) turnBack() {
 	f.t.Helper()
 	for _, o := range f.catalog.Outboxes {
-		docs, err := f.db.Collection(o.Name).Where("status", "==", "held").Where("aggregateId", "==", account).Documents(f.t.Context()).GetAll()
+		docs, err := f.db.Collection(o.Name).Where("status", "==", "held").Where("aggregateId", "==", account).Documents(f.ctx).GetAll()
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		slices.Reverse(docs)
 		for _, d := range docs {
-			if err := set("status", "pending")(f.t.Context(), d.Ref); err != nil {
+			if err := set("status", "pending")(f.ctx, d.Ref); err != nil {
 				f.t.Fatal(err)
 			}
 		}
@@ -42,7 +42,7 @@ func (f *fixture) turnBack() {
 // endFreeze ends a release.
 func (f *fixture) endFreeze() {
 	f.t.Helper()
-	if _, err := f.freezeDoc(account).Delete(f.t.Context()); err != nil {
+	if _, err := f.freezeDoc(account).Delete(f.ctx); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -63,7 +63,7 @@ func (f *fixture) delay(in chan<- struct{}, out <-chan struct{}) {
 // item reads a record's dead letter.
 func (f *fixture) item(r *contracts.Record) *dlq.Item {
 	f.t.Helper()
-	item, err := f.queue.Item(f.t.Context(), dlq.ID(r.IdempotencyKey))
+	item, err := f.queue.Item(f.ctx, dlq.ID(r.IdempotencyKey))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func (f *fixture) item(r *contracts.Record) *dlq.Item {
 // replay replays an item.
 func (r *running) replay(item *dlq.Item) dlq.Round {
 	r.f.t.Helper()
-	round, err := r.relay.Replay(r.f.t.Context(), item)
+	round, err := r.relay.Replay(r.f.ctx, item)
 	if err != nil {
 		r.f.t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestReplayJudgesBeforeItDelivers(t *testing.T) {
 		{
 			"its payload is gone", func(f *fixture, item *dlq.Item, record *contracts.Record) {
 				item.RecordTrimmed = true
-				if err := remove(f.t.Context(), f.db.Doc(record.Path())); err != nil {
+				if err := remove(f.ctx, f.db.Doc(record.Path())); err != nil {
 					f.t.Fatal(err)
 				}
 			}, dlq.Round{}, []string{"RecordGone"},
@@ -383,7 +383,7 @@ func replayLeavesOut(t *testing.T, start func(*testing.T) *cloud) {
 			if test.key != "" {
 				updates = append(updates, firestore.Update{Path: "idempotencyKey", Value: test.key})
 			}
-			if _, err := f.db.Doc(record.Path()).Update(t.Context(), updates); err != nil {
+			if _, err := f.db.Doc(record.Path()).Update(f.ctx, updates); err != nil {
 				t.Fatal(err)
 			}
 			got := r.replay(item)

@@ -97,7 +97,7 @@ func TestThirdFailureDeadLetters(t *testing.T) {
 		refs = append(refs, f.db.Doc(r.Path()), f.db.Collection(contracts.CollectionDeadLetters).Doc(r.IdempotencyKey))
 	}
 	f.eventually("every one is dead", func() bool {
-		snaps, err := f.db.GetAll(t.Context(), refs)
+		snaps, err := f.db.GetAll(f.ctx, refs)
 		if err != nil {
 			t.Fatal(err)
 		}

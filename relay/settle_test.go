@@ -322,7 +322,7 @@ func (f *fixture) fill(r *contracts.Record, room int) {
 	fits := func(pad int) bool {
 		fields["payload"] = map[string]any{"a": strings.Repeat("a", pad/2), "b": strings.Repeat("b", pad-pad/2)}
 		fields["status"] = "held" // not to be relayed yet: the status takes its room below
-		_, err := ref.Set(f.t.Context(), fields)
+		_, err := ref.Set(f.ctx, fields)
 		return err == nil
 	}
 	lastFill.Lock()
@@ -342,7 +342,7 @@ func (f *fixture) fill(r *contracts.Record, room int) {
 	// "pending" takes three bytes more than "held".
 	fields["payload"] = map[string]any{"a": strings.Repeat("a", low/2), "b": strings.Repeat("b", low-low/2-room-3)}
 	fields["status"], fields["createdAt"] = "pending", firestore.ServerTimestamp
-	if _, err := ref.Set(f.t.Context(), fields); err != nil {
+	if _, err := ref.Set(f.ctx, fields); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -408,7 +408,7 @@ func TestTwoRecordsOfOneKeyAreBothDeadLettered(t *testing.T) {
 	two.Outbox = "skillOutbox"
 	f.append([]*contracts.Record{one, &two}, 2)
 	f.eventually("both are dead", func() bool { return f.unmarked([]*contracts.Record{one, &two}, contracts.Dead) == 0 })
-	docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(t.Context()).GetAll()
+	docs, err := f.db.Collection(contracts.CollectionDeadLetters).Documents(f.ctx).GetAll()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func TestRecordsOfNoShard(t *testing.T) {
 		if shard == any(absent{}) {
 			delete(fields, "shard")
 		}
-		if _, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(t.Context(), fields); err != nil {
+		if _, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(f.ctx, fields); err != nil {
 			t.Fatal(err)
 		}
 		bad = append(bad, r)

@@ -19,7 +19,7 @@ func (f *fixture) canaries() []string {
 	f.t.Helper()
 	var out []string
 	for _, o := range f.catalog.Outboxes {
-		docs, err := f.db.Collection(o.Name).Documents(f.t.Context()).GetAll()
+		docs, err := f.db.Collection(o.Name).Documents(f.ctx).GetAll()
 		if err != nil {
 			f.t.Fatal(err)
 		}

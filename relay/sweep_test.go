@@ -78,7 +78,7 @@ func TestAWayOfTheSweepThatFailsStopsNoOther(t *testing.T) {
 	fields := record.ProducerFields()
 	fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
 	delete(fields, contracts.FieldStatus)
-	if _, err := f.db.Doc(record.Path()).Create(t.Context(), fields); err != nil {
+	if _, err := f.db.Doc(record.Path()).Create(f.ctx, fields); err != nil {
 		t.Fatal(err)
 	}
 	f.eventually("the record without a status is dead", func() bool {

@@ -20,7 +20,7 @@ func (f *fixture) retained(outbox string, documents int) []*firestore.DocumentRe
 	const commit = 500
 	var refs []*firestore.DocumentRef
 	for len(refs) < documents {
-		err := f.db.RunTransaction(f.t.Context(), func(_ context.Context, tx *firestore.Transaction) error {
+		err := f.db.RunTransaction(f.ctx, func(_ context.Context, tx *firestore.Transaction) error {
 			for range min(commit, documents-len(refs)) {
 				ref := f.db.Collection(outbox).Doc(fmt.Sprintf("retained-%05d", len(refs)))
 				refs = append(refs, ref)

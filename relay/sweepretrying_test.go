@@ -27,7 +27,7 @@ func TestHealthTellsOfRecordsInBackoffThatNobodyWaitsFor(t *testing.T) {
 		fields := record.ProducerFields()
 		fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
 		fields[contracts.FieldStatus], fields[contracts.FieldNextAttemptAt] = string(contracts.Retrying), next
-		if _, err := f.db.Doc(record.Path()).Create(t.Context(), fields); err != nil {
+		if _, err := f.db.Doc(record.Path()).Create(f.ctx, fields); err != nil {
 			t.Fatal(err)
 		}
 		records = append(records, record)

@@ -62,7 +62,7 @@ func (f *fixture) withSiblings() {
 
 func (f *fixture) decide(r *contracts.Record, action dlq.Action, actor dlq.Actor) {
 	f.t.Helper()
-	if _, err := f.queue.Decide(f.t.Context(), dlq.ID(r.IdempotencyKey), dlq.Decide{Action: action, Actor: actor, Reason: "looked into"}); err != nil {
+	if _, err := f.queue.Decide(f.ctx, dlq.ID(r.IdempotencyKey), dlq.Decide{Action: action, Actor: actor, Reason: "looked into"}); err != nil {
 		f.t.Fatalf("%s: %v", action, err)
 	}
 }
@@ -95,7 +95,7 @@ func comeBack(t *testing.T, c *cloud) {
 	f.append(tasks, 5)
 	f.held(slices.Concat(roles[1:], tasks))
 	f.eventually("the alert is published", func() bool {
-		docs, err := f.db.Collection(contracts.CollectionErrorLog).Documents(t.Context()).GetAll()
+		docs, err := f.db.Collection(contracts.CollectionErrorLog).Documents(f.ctx).GetAll()
 		return err == nil && len(docs) == 1 && docs[0].Data()["publishedAt"] != nil
 	})
 	mended.Store(true)
