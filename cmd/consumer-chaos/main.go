@@ -26,59 +26,39 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"outboxrelay/deploy/local/ordeal"
 )
 
-// Exit codes.
-const (
-	exitOK     = 0
-	exitBroken = 1 // a promise was broken, or the run could not be made
-	exitUsage  = 2
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { ordeal.Main(run) }
 
 // run is the whole program, that of a consumer too. ctx ending is the wish to stop.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if task, ok := os.LookupEnv(taskVar); ok {
 		if err := consume(ctx, task, stdout); err != nil {
 			fmt.Fprintln(stderr, err)
-			return exitBroken
+			return ordeal.ExitBroken
 		}
-		return exitOK
+		return ordeal.ExitOK
 	}
-	opts, err := parseOptions(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case err != nil:
-		fmt.Fprintf(stderr, "consumer-chaos: %v (see consumer-chaos -help)\n", err)
-		return exitUsage
-	}
+	return ordeal.Run("consumer-chaos", args, parseOptions, func(opts options) (bool, error) { return rounds(ctx, opts, stdout, stderr) }, stderr)
+}
+
+// rounds makes the runs, up to one that was not sound.
+func rounds(ctx context.Context, opts options, stdout, progress io.Writer) (sound bool, err error) {
 	for i, round := range opts.dealt() {
 		if opts.rounds > 1 {
 			fmt.Fprintf(stdout, "round %d of %d\n", i+1, opts.rounds)
 		}
-		sound, err := chaos(ctx, round, stdout, stderr)
-		if err != nil {
-			fmt.Fprintln(stderr, "consumer-chaos:", err)
-		}
-		if err != nil || !sound {
-			return exitBroken
+		if sound, err = chaos(ctx, round, stdout, progress); err != nil || !sound {
+			break
 		}
 	}
-	return exitOK
+	return sound, err
 }
 
 // chaos makes a run and prints what came of it. It reports whether every promise was kept.
@@ -94,10 +74,5 @@ func chaos(ctx context.Context, opts options, stdout, progress io.Writer) (sound
 		sound = len(f.broken()) == 0
 		err = f.print(stdout)
 	}
-	err = errors.Join(err, s.close())
-	if !sound || err != nil || opts.keepLogs {
-		fmt.Fprintf(progress, "the logs are in %s\n", s.dir)
-		return sound, err
-	}
-	return sound, os.RemoveAll(s.dir)
+	return ordeal.Ended(s.dir, opts.keepLogs, sound, errors.Join(err, s.close()), progress)
 }

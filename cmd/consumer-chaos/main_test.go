@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"outboxrelay/deploy/local/ordeal"
+
 	"go.uber.org/goleak"
 )
 
@@ -27,8 +29,8 @@ func TestUsageMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr strings.Builder
-			if code := run(t.Context(), tc.args, &stderr, &stderr); code != exitUsage || !strings.Contains(stderr.String(), tc.want) {
-				t.Errorf("exit code %d and %q; want %d and %q", code, stderr.String(), exitUsage, tc.want)
+			if code := run(t.Context(), tc.args, &stderr, &stderr); code != ordeal.ExitUsage || !strings.Contains(stderr.String(), tc.want) {
+				t.Errorf("exit code %d and %q; want %d and %q", code, stderr.String(), ordeal.ExitUsage, tc.want)
 			}
 		})
 	}
@@ -55,7 +57,7 @@ func TestRoundsDealAll(t *testing.T) {
 func TestConsumerWithoutATask(t *testing.T) {
 	t.Setenv(taskVar, `{"Catalog": "nowhere.yaml"}`)
 	var stderr strings.Builder
-	if code := run(t.Context(), nil, &stderr, &stderr); code != exitBroken || !strings.Contains(stderr.String(), "nowhere.yaml") {
-		t.Errorf("exit code %d and %q; want %d and the catalog that is missing", code, stderr.String(), exitBroken)
+	if code := run(t.Context(), nil, &stderr, &stderr); code != ordeal.ExitBroken || !strings.Contains(stderr.String(), "nowhere.yaml") {
+		t.Errorf("exit code %d and %q; want %d and the catalog that is missing", code, stderr.String(), ordeal.ExitBroken)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"outboxrelay/deploy/local/ordeal"
 	"outboxrelay/deploy/local/rig"
 )
 
@@ -36,7 +37,6 @@ const (
 func parseOptions(args []string, usage io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("consumer-chaos", flag.ContinueOnError)
-	flags.SetOutput(usage)
 	flags.StringVar(&o.cloud, "cloud", rig.CloudEmbedded, "what to run on: embedded, or google for Google's emulators")
 	flags.StringVar(&o.catalog, "catalog", "contracts/catalogs/matching.yaml", "the catalog; each of its event types names its consumers")
 	flags.IntVar(&o.events, "events", 0, fmt.Sprintf("events to append; 0: %d, or %d with -short", longEvents, shortEvents))
@@ -46,11 +46,8 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	flags.StringVar(&o.relay, "relay", "", "a built outbox-relay; without it one is built")
 	flags.BoolVar(&o.short, "short", false, "a run of about 30 s")
 	flags.BoolVar(&o.keepLogs, "v", false, "keep the logs; those of a run that failed are kept anyway")
-	if err := flags.Parse(args); err != nil {
+	if err := ordeal.Parse(flags, args, usage); err != nil {
 		return options{}, err
-	}
-	if flags.NArg() > 0 {
-		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	events, kills, rate, rounds := longEvents, longKills, longRate, 1
 	if o.short {
@@ -68,10 +65,7 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 
 // validate names everything that is wrong.
 func (o options) validate() error {
-	var errs []error
-	if o.cloud != rig.CloudEmbedded && o.cloud != rig.CloudGoogle {
-		errs = append(errs, fmt.Errorf("-cloud is %q, want %s or %s", o.cloud, rig.CloudEmbedded, rig.CloudGoogle))
-	}
+	errs := []error{ordeal.CheckCloud(o.cloud)}
 	if o.events < 1 {
 		errs = append(errs, fmt.Errorf("-events is %d, want at least 1", o.events))
 	}

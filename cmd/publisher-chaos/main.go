@@ -19,47 +19,17 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"outboxrelay/deploy/local/ordeal"
 )
 
-// Exit codes.
-const (
-	exitOK     = 0
-	exitBroken = 1 // a promise was broken, or the run could not be made
-	exitUsage  = 2
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { ordeal.Main(run) }
 
 // run is the whole program. ctx ending is the wish to stop.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	opts, err := parseOptions(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case err != nil:
-		fmt.Fprintf(stderr, "publisher-chaos: %v (see publisher-chaos -help)\n", err)
-		return exitUsage
-	}
-	sound, err := chaos(ctx, opts, stdout, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "publisher-chaos:", err)
-	}
-	if err != nil || !sound {
-		return exitBroken
-	}
-	return exitOK
+	return ordeal.Run("publisher-chaos", args, parseOptions, func(opts options) (bool, error) { return chaos(ctx, opts, stdout, stderr) }, stderr)
 }
 
 // chaos makes a run and prints what came of it. It reports whether every promise was kept.
@@ -75,10 +45,5 @@ func chaos(ctx context.Context, opts options, stdout, progress io.Writer) (sound
 		sound = len(f.broken()) == 0
 		err = f.print(stdout)
 	}
-	err = errors.Join(err, s.close())
-	if !sound || err != nil || opts.keepLogs {
-		fmt.Fprintf(progress, "the logs are in %s\n", s.dir)
-		return sound, err
-	}
-	return sound, os.RemoveAll(s.dir)
+	return ordeal.Ended(s.dir, opts.keepLogs, sound, errors.Join(err, s.close()), progress)
 }

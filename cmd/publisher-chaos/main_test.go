@@ -8,6 +8,7 @@ import (
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"go.uber.org/goleak"
 
+	"outboxrelay/deploy/local/ordeal"
 	"outboxrelay/relay/postgres"
 )
 
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) {
 
 func TestUsage(t *testing.T) {
 	var stderr bytes.Buffer
-	if code := run(t.Context(), []string{"-cloud", "moon", "-rows", "-1", "-publishers", "0", "-rate", "-3"}, nil, &stderr); code != exitUsage {
+	if code := run(t.Context(), []string{"-cloud", "moon", "-rows", "-1", "-publishers", "0", "-rate", "-3"}, nil, &stderr); code != ordeal.ExitUsage {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{`-cloud is "moon"`, "-rows is -1", "-publishers is 0", "-rate is -3"} {

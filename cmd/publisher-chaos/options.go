@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"outboxrelay/deploy/local/ordeal"
 	"outboxrelay/deploy/local/rig"
 )
 
@@ -31,7 +32,6 @@ const (
 func parseOptions(args []string, usage io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("publisher-chaos", flag.ContinueOnError)
-	flags.SetOutput(usage)
 	flags.StringVar(&o.cloud, "cloud", rig.CloudEmbedded, "whose Pub/Sub: embedded, or google for Google's emulator")
 	flags.IntVar(&o.rows, "rows", 0, fmt.Sprintf("rows to append; 0: %d, or %d with -short", longRows, shortRows))
 	flags.IntVar(&o.publishers, "publishers", 4, "publishers at the same time")
@@ -41,11 +41,8 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	flags.StringVar(&o.publisher, "publisher", "", "a built outbox-publisher; without it one is built")
 	flags.BoolVar(&o.short, "short", false, "a run of about 30 s")
 	flags.BoolVar(&o.keepLogs, "v", false, "keep the logs; those of a run that failed are kept anyway")
-	if err := flags.Parse(args); err != nil {
+	if err := ordeal.Parse(flags, args, usage); err != nil {
 		return options{}, err
-	}
-	if flags.NArg() > 0 {
-		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	rows, kills, restarts := longRows, longKills, longRestarts
 	if o.short {
@@ -65,10 +62,7 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 
 // validate names everything that is wrong.
 func (o options) validate() error {
-	var errs []error
-	if o.cloud != rig.CloudEmbedded && o.cloud != rig.CloudGoogle {
-		errs = append(errs, fmt.Errorf("-cloud is %q, want %s or %s", o.cloud, rig.CloudEmbedded, rig.CloudGoogle))
-	}
+	errs := []error{ordeal.CheckCloud(o.cloud)}
 	for _, n := range []struct {
 		name         string
 		value, least int

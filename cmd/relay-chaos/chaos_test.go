@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/ordeal"
 	"outboxrelay/deploy/local/rig"
 	"outboxrelay/deploy/local/thorough"
 )
@@ -25,8 +26,8 @@ func TestRunOfAFewFaults(t *testing.T) {
 	}
 	var out, progress bytes.Buffer
 	code := run(t.Context(), []string{"-relay", relay, "-seed", "5", "-kills", "3", "-lease-term", "1s", "-only", "kill,cut,publish-answer-lost"}, &out, &progress)
-	if code != exitOK {
-		t.Fatalf("exit code %d, want %d\n%s\n%s", code, exitOK, &out, &progress)
+	if code != ordeal.ExitOK {
+		t.Fatalf("exit code %d, want %d\n%s\n%s", code, ordeal.ExitOK, &out, &progress)
 	}
 	for _, want := range []string{"3 faults on the embedded cloud with 2 relays", "nothing lost", "kill", "cut", "publish-answer-lost", "seed 5", "-seed 5 -kills 3"} {
 		if !strings.Contains(out.String(), want) {
@@ -52,8 +53,8 @@ func TestUsageMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr strings.Builder
-			if code := run(t.Context(), tc.args, &stderr, &stderr); code != exitUsage || !strings.Contains(stderr.String(), tc.want) {
-				t.Errorf("exit code %d and %q; want %d and %q", code, stderr.String(), exitUsage, tc.want)
+			if code := run(t.Context(), tc.args, &stderr, &stderr); code != ordeal.ExitUsage || !strings.Contains(stderr.String(), tc.want) {
+				t.Errorf("exit code %d and %q; want %d and %q", code, stderr.String(), ordeal.ExitUsage, tc.want)
 			}
 		})
 	}

@@ -24,49 +24,23 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"outboxrelay/deploy/local/ordeal"
 )
 
-// Exit codes.
-const (
-	exitOK     = 0
-	exitBroken = 1 // a guarantee was broken, or the run could not be made
-	exitUsage  = 2
-)
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { ordeal.Main(run) }
 
 // run is the whole program. ctx ending is the wish to stop.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	opts, err := parseOptions(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case err != nil:
-		fmt.Fprintf(stderr, "relay-chaos: %v (see relay-chaos -help)\n", err)
-		return exitUsage
-	}
-	fmt.Fprintf(stderr, "seed %d; to make this run again: %s\n", opts.seed, opts.command())
-	sound, err := chaos(ctx, opts, stdout, stderr)
-	if err != nil {
-		fmt.Fprintln(stderr, "relay-chaos:", err)
-	}
-	if err != nil || !sound {
-		return exitBroken
-	}
-	return exitOK
+	return ordeal.Run("relay-chaos", args, parseOptions, func(opts options) (bool, error) {
+		fmt.Fprintf(stderr, "seed %d; to make this run again: %s\n", opts.seed, opts.command())
+		return chaos(ctx, opts, stdout, stderr)
+	}, stderr)
 }
 
 // chaos makes a run and prints what came of it. It reports whether every
@@ -90,9 +64,5 @@ func chaos(ctx context.Context, opts options, stdout, progress io.Writer) (sound
 		err = errors.Join(err, printErr, os.WriteFile(filepath.Join(s.dir, "report.txt"), report.Bytes(), 0o600))
 		sound = j.sound()
 	}
-	if !sound || err != nil || opts.keepLogs {
-		fmt.Fprintf(progress, "the relays' logs and the report are in %s\n", s.dir)
-		return sound, err
-	}
-	return sound, os.RemoveAll(s.dir)
+	return ordeal.Ended(s.dir, opts.keepLogs, sound, err, progress)
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"outboxrelay/deploy/local/ordeal"
 	"outboxrelay/deploy/local/rig"
 )
 
@@ -34,7 +35,6 @@ const (
 func parseOptions(args []string, usage io.Writer) (options, error) {
 	var opts options
 	flags := flag.NewFlagSet("relay-chaos", flag.ContinueOnError)
-	flags.SetOutput(usage)
 	flags.StringVar(&opts.cloud, "cloud", rig.CloudEmbedded, "what to run on: embedded, or google for Google's emulators")
 	flags.Uint64Var(&opts.seed, "seed", 0, "of everything that is drawn; 0: a new one, printed")
 	flags.IntVar(&opts.faults, "kills", 0, fmt.Sprintf("faults to make; 0: %d, or %d with -short", longFaults, shortFaults))
@@ -45,11 +45,8 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	flags.StringVar(&opts.only, "only", "", "faults to draw from, separated by commas; without it all of them")
 	flags.BoolVar(&opts.short, "short", false, "a run of about 45 s")
 	flags.BoolVar(&opts.keepLogs, "v", false, "keep the relays' logs; those of a run that failed are kept anyway")
-	if err := flags.Parse(args); err != nil {
+	if err := ordeal.Parse(flags, args, usage); err != nil {
 		return options{}, err
-	}
-	if flags.NArg() > 0 {
-		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if opts.seed == 0 {
 		opts.seed = rand.Uint64N(1_000_000) + 1 // short enough to be typed
@@ -65,10 +62,7 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 
 // validate names everything that is wrong.
 func (o options) validate() error {
-	var errs []error
-	if o.cloud != rig.CloudEmbedded && o.cloud != rig.CloudGoogle {
-		errs = append(errs, fmt.Errorf("-cloud is %q, want %s or %s", o.cloud, rig.CloudEmbedded, rig.CloudGoogle))
-	}
+	errs := []error{ordeal.CheckCloud(o.cloud)}
 	if o.faults < 0 {
 		errs = append(errs, fmt.Errorf("-kills is %d, want 0 or more", o.faults))
 	}
