@@ -266,7 +266,7 @@ func (s *stage) close() error {
 		server.Kill() // whatever it holds is of no more use
 	}
 	if s.dbDir != "" {
-		errs = append(errs, os.RemoveAll(s.dbDir)) //nolint:gosec // the run made it
+		errs = append(errs, os.RemoveAll(s.dbDir))
 	}
 	return errors.Join(errs...)
 }

@@ -223,7 +223,7 @@ func (s *stage) close() error {
 		s.database.Kill() // it is of no more use
 	}
 	if s.dbDir != "" {
-		errs = append(errs, os.RemoveAll(s.dbDir)) //nolint:gosec // G703: a folder that the stage has made
+		errs = append(errs, os.RemoveAll(s.dbDir))
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ func TestClaimLeavesAloneWhoseHeadIsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer holder.Rollback(context.Background()) //nolint:errcheck // of no consequence
+	defer holder.Rollback(context.Background())
 	if _, err := holder.Exec(t.Context(), "SELECT FROM outbox_events WHERE id = $1 FOR UPDATE", mine[0].id); err != nil {
 		t.Fatal(err)
 	}
