@@ -77,7 +77,7 @@ SLOW := Hostile|OutOfReach|OverABadWay|BoundedNumberOfReads|OverPubSubsSize|Spoi
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long
 	@# A browser has so many threads that what runs beside it waits for minutes.
-	@thorough="go test -shuffle=on -count=1 -timeout 75m -run $(SLOW) $(TEST_ARGS)"; $$thorough ./dlq/console; first=$$?; \
+	@thorough="go test -shuffle=on -count=1 -timeout 75m -run $(SLOW) $(TEST_ARGS)"; first=0; $$thorough ./dlq/console || first=$$?; \
 		$$thorough ./relay ./cmd/outbox-relay ./cmd/outbox-relay/cost ./cmd/relay-bench ./cmd/relay-bench/postgres ./cmd/relay-chaos ./deploy/cloudrun/image ./deploy/monitoring ./relay/workqueue/notifications && exit $$first
 
 .PHONY: test-console
