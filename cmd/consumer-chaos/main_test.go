@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"outboxrelay/deploy/local/ordeal"
-
 	"go.uber.org/goleak"
+
+	"outboxrelay/deploy/local/ordeal"
 )
 
 func TestMain(m *testing.M) {
