@@ -11,9 +11,13 @@ import (
 	"outboxrelay/relay/postgres"
 )
 
-// beginSQL opens a round. A generic plan would be made for any number of rows, and sort; a publisher that
-// hangs loses its locks.
-const beginSQL = `BEGIN; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL idle_in_transaction_session_timeout = '60s'`
+// beginSQL opens a round. A generic plan would be made for any number of rows, and sort; to compile a plan takes
+// longer than to run it; a publisher that hangs loses its locks.
+const beginSQL = `BEGIN; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'`
+
+// beginIndexedSQL opens one where the optional index is. The planner may hold it cheaper to sort the backlog than
+// to read the oldest by the index that has them in order, of a table without statistics above all; it never is.
+const beginIndexedSQL = beginSQL + `; SET LOCAL enable_sort = off`
 
 // claimSQL locks what a round may publish. It looks at the oldest unpublished rows up to the
 // window ($1), without the aggregates that are held ($3). What comes first of an aggregate in there is its
@@ -56,42 +60,89 @@ WITH sight AS MATERIALIZED (
 )
 SELECT s.seen, t.* FROM (SELECT count(*) AS seen FROM sight) s LEFT JOIN taken t ON true ORDER BY t.created_at, t.id`
 
+// nearSQL is the claim of a backlog that is spread over many aggregates: it locks the oldest rows that
+// nobody else has ($1), whether heads or not, and counts their places among all that are as old, and those. A row
+// whose head another has gets its true place, and so is not published. $2 is far beyond how many those
+// are; a row beyond it has no place, which is 0. It needs the optional index, without which each of the
+// two looks would sort the backlog.
+const nearSQL = `
+WITH taken AS MATERIALIZED (
+	SELECT id, event_type::text, aggregate_type::text, aggregate_id, payload_json::text, created_at, attempt_count
+	FROM outbox_events
+	WHERE published_at IS NULL
+		AND (cardinality($3::text[]) = 0 OR aggregate_type::text || '/' || aggregate_id::text <> ALL ($3::text[]))
+	ORDER BY created_at, id
+	LIMIT $1
+	FOR UPDATE SKIP LOCKED
+), placed AS MATERIALIZED (
+	SELECT id, row_number() OVER (PARTITION BY aggregate_type, aggregate_id ORDER BY created_at, id) AS place
+	FROM (
+		SELECT id, aggregate_type, aggregate_id, created_at
+		FROM outbox_events
+		WHERE published_at IS NULL AND created_at <= (SELECT max(created_at) FROM taken)
+			AND (cardinality($3::text[]) = 0 OR aggregate_type::text || '/' || aggregate_id::text <> ALL ($3::text[]))
+		ORDER BY created_at, id
+		LIMIT $2
+	) sight
+)
+SELECT (SELECT count(*) FROM placed), t.*, coalesce(p.place, 0) FROM taken t LEFT JOIN placed p USING (id) ORDER BY t.created_at, t.id`
+
+// nearSight is how many batches nearSQL counts places among.
+const nearSight = 20
+
 // claim is what a round has locked.
 type claim struct {
 	rows []*row // oldest first
-	seen int    // rows in the window
+	more bool   // there may be rows beyond what it looked at
+	// alone: no other process is at work for all that the claim saw. A near one sees how many rows it
+	// passed by, and one round of this process may have those of one batch.
+	alone bool
 }
 
-// claimRows locks rows until the end of tx.
-func claimRows(ctx context.Context, tx pgx.Tx, window, batch int, held []string) (claim, error) {
+// claimRows locks rows until the end of tx, at most batch, and none of the aggregates that are held.
+func claimRows(ctx context.Context, tx *transaction, batch int, held []string) (claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
-	if held == nil {
-		held = []string{} // nil is NULL, of which nothing is known
-	}
+	sql, args := tx.claim(batch, held)
 	var c claim
-	rows, err := tx.Query(ctx, claimSQL, window, batch, held)
+	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return c, fmt.Errorf("claim rows of %s: %w", postgres.Table, err)
 	}
 	defer rows.Close()
+	seen := 0
 	for rows.Next() {
-		r, found, err := c.scan(rows)
+		r, err := scan(rows, &seen)
 		if err != nil {
 			return c, fmt.Errorf("read claimed rows of %s: %w", postgres.Table, err)
 		}
-		if found {
+		if r != nil {
 			c.rows = append(c.rows, r)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return c, fmt.Errorf("claim rows of %s: %w", postgres.Table, err)
 	}
+	c.more, c.alone = seen >= tx.window, true
+	if tx.near() {
+		c.more, c.alone = len(c.rows) >= batch, seen <= 2*batch
+	}
 	return c, nil
 }
 
-// scan reads one row of the answer; found is false for the one that only tells how many were seen.
-func (c *claim) scan(rows pgx.Rows) (r *row, found bool, err error) {
+// claim is the statement of claimRows.
+func (t *transaction) claim(batch int, held []string) (sql string, args []any) {
+	if held == nil {
+		held = []string{} // nil is NULL, of which nothing is known
+	}
+	if t.near() {
+		return nearSQL, []any{batch, nearSight * batch, held}
+	}
+	return claimSQL, []any{t.window, batch, held}
+}
+
+// scan reads one row of the answer; nil is the one that only tells how many were seen.
+func scan(rows pgx.Rows, seen *int) (*row, error) {
 	var (
 		id, aggregateID *uuid.UUID
 		eventType, kind *string
@@ -100,14 +151,11 @@ func (c *claim) scan(rows pgx.Rows) (r *row, found bool, err error) {
 		attempts        *int
 		place           *int64
 	)
-	if err := rows.Scan(&c.seen, &id, &eventType, &kind, &aggregateID, &payload, &createdAt, &attempts, &place); err != nil {
-		return nil, false, err
-	}
-	if id == nil {
-		return nil, false, nil
+	if err := rows.Scan(seen, &id, &eventType, &kind, &aggregateID, &payload, &createdAt, &attempts, &place); err != nil || id == nil {
+		return nil, err
 	}
 	return &row{
 		id: *id, eventType: *eventType, aggregate: aggregate{*kind, *aggregateID}, payload: payload,
 		createdAt: *createdAt, attempts: *attempts, place: *place,
-	}, true, nil
+	}, nil
 }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// countEvery is how often the waiting rows are counted, for the metrics.
+	// countEvery is how often the waiting rows are counted, for the metrics, and the optional index is looked for.
 	countEvery = 15 * time.Second
 	// countMost bounds what that costs.
 	countMost = 100_000
 )
 
-// count keeps the gauges until ctx ends.
+// count keeps the gauges until ctx ends, and looks for the optional index, which somebody may make or drop meanwhile.
 func (p *Publisher) count(ctx context.Context) {
 	ticker := time.NewTicker(countEvery)
 	defer ticker.Stop()
@@ -27,6 +27,7 @@ func (p *Publisher) count(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			p.lookForIndex(ctx)
 		}
 	}
 }

@@ -4,13 +4,18 @@
 //
 // # How several publishers keep the order
 //
-// A round is one transaction. Its claim locks the oldest unpublished row of an aggregate, its head,
-// with FOR UPDATE SKIP LOCKED, and then the rows behind it. The locks stay until the marks are
-// committed, so that nobody else publishes a row that another one has; and whoever does not have
-// the head of an aggregate has nothing of it, so that two publishers never have one aggregate.
-// Of what was locked only the piece without a gap from the head on is published. It ends at a row
-// that another publisher holds, which can only be where a transaction with an older created_at
-// was committed late, and at a parked one.
+// A round is one transaction. Its claim locks rows with FOR UPDATE SKIP LOCKED until the marks are
+// committed, so that nobody else publishes a row that another one has. In the same snapshot it counts
+// the place of each among the unpublished rows of its aggregate. Of what was locked only the piece
+// without a gap from the first place on, the head, is published: whoever does not have the head of an
+// aggregate publishes nothing of it. A gap is a row that another publisher has, or a parked one.
+//
+// Which rows a claim locks is a matter of speed alone. Usually it locks heads first and then what is
+// behind them, so that two publishers never have one aggregate. In a backlog, which is seldom all
+// of one aggregate, a near claim takes the oldest rows that nobody has, which costs the database a third,
+// for as long as at least half of them may go. And while there is more than one round takes, and no other process
+// is at work, a process has two of them under way, as two publishers would (assist.go). Both are done
+// only where the optional index is.
 //
 // A publisher that dies, or whose connection does, loses its locks with its transaction, and its
 // rows are claimed anew. What it has on its way to the topic may arrive after that, as duplicates:

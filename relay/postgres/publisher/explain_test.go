@@ -37,7 +37,7 @@ func TestClaimIsAnIndexScan(t *testing.T) {
 	}{{1, "outbox_events_published_at_idx"}, {4, "outbox_events_claim_idx"}} {
 		migrate(t, f.url, test.upTo)
 		f.analyze()
-		text, took := f.explain()
+		text, took := f.explain(200, test.upTo == 4)
 		t.Logf("beside %d published rows, with %d migrations, %v:\n%s", published, test.upTo, took, text)
 		if strings.Contains(text, "Seq Scan") {
 			t.Errorf("with %d migrations the claim reads the whole table", test.upTo)
@@ -45,6 +45,11 @@ func TestClaimIsAnIndexScan(t *testing.T) {
 		if found := scan.FindStringSubmatch(text); found == nil || found[1] != test.index && !strings.Contains(text, "Bitmap Index Scan on "+test.index) {
 			t.Errorf("with %d migrations the claim does not use %s", test.upTo, test.index)
 		}
+	}
+	text, took := f.explain(0, true)
+	t.Logf("near, %v:\n%s", took, text)
+	if n := strings.Count(text, "Index Scan using outbox_events_claim_idx"); n != 2 || strings.Contains(text, "Seq Scan") {
+		t.Errorf("a near claim looks %d times at the index that has its rows in order, want 2 and nothing else", n)
 	}
 }
 
@@ -67,16 +72,17 @@ func (f *fixture) analyze() {
 	}
 }
 
-// explain is the plan of a claim, as a round asks it, and how long that took.
-func (f *fixture) explain() (text string, took time.Duration) {
+// explain is the plan of a claim of 50 rows, as a round asks it, and how long that took.
+func (f *fixture) explain(window int, indexed bool) (text string, took time.Duration) {
 	f.Helper()
-	tx, err := begin(f.Context(), f.pool)
+	tx, err := begin(f.Context(), f.pool, window, indexed)
 	if err != nil {
 		f.Fatal(err)
 	}
 	defer tx.end(context.Background())
+	sql, args := tx.claim(50, nil)
 	began := time.Now()
-	rows, _ := tx.Query(f.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+claimSQL, 200, 50, []string{})
+	rows, _ := tx.Query(f.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+sql, args...)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		f.Fatal(err)

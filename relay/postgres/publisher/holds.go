@@ -3,6 +3,7 @@ package publisher
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -29,27 +30,41 @@ func (b backoff) wait(failures int) time.Duration {
 // holds are the aggregates that this process leaves alone for a while: those whose head was
 // refused, and those with a parked one, so that no claim is filled by what cannot go. They are
 // kept in memory alone: after a restart each is tried at once.
-type holds map[aggregate]time.Time
+// Safe for concurrent use.
+type holds struct {
+	mu    sync.Mutex
+	until map[aggregate]time.Time
+}
+
+func newHolds() *holds { return &holds{until: map[aggregate]time.Time{}} }
 
 // hold leaves an aggregate alone until then.
-func (h holds) hold(a aggregate, until time.Time) { h[a] = until }
+func (h *holds) hold(a aggregate, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.until[a] = until
+}
 
 // at are the keys of what is held at now. Those whose time is over are let go.
-func (h holds) at(now time.Time) []string {
+func (h *holds) at(now time.Time) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var keys []string
-	for a, until := range h {
+	for a, until := range h.until {
 		if until.After(now) {
 			keys = append(keys, a.key())
 		} else {
-			delete(h, a)
+			delete(h.until, a)
 		}
 	}
 	return keys
 }
 
 // next is how long it is until one of them is let go; ok is false where there is none.
-func (h holds) next(now time.Time) (wait time.Duration, ok bool) {
-	for _, until := range h {
+func (h *holds) next(now time.Time) (wait time.Duration, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, until := range h.until {
 		if left := max(0, until.Sub(now)); !ok || left < wait {
 			wait, ok = left, true
 		}

@@ -55,7 +55,7 @@ func (m *model) Commit(t *rapid.T) {
 
 // Claim begins a round.
 func (m *model) Claim(t *rapid.T) {
-	round := m.table.claim(rapid.IntRange(1, simBatch).Draw(t, "batch"), simAttempts, func(*simRow) bool { return rapid.Bool().Draw(t, "takes") })
+	round := m.table.claim(rapid.Bool().Draw(t, "near"), rapid.IntRange(1, simBatch).Draw(t, "batch"), simAttempts, func(*simRow) bool { return rapid.Bool().Draw(t, "takes") })
 	if len(round.runs) == 0 {
 		round.release()
 		return
@@ -216,7 +216,7 @@ func (m *model) settle(t *rapid.T) {
 		round.dead = true
 	}
 	for {
-		round := m.table.claim(simBatch, simAttempts, func(*simRow) bool { return true })
+		round := m.table.claim(false, simBatch, simAttempts, func(*simRow) bool { return true })
 		if len(round.runs) == 0 {
 			round.release()
 			break

@@ -50,28 +50,12 @@ func TestLateCommitBesideAnotherPublisher(t *testing.T) {
 		{id: uuid.New(), aggregate: numbered(1), createdAt: now.Add(time.Second)},
 	}
 	f.append(list...)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	first, err := begin(ctx, f.pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer first.end(ctx)
-	mine, err := claimRows(ctx, first, 40, 10, nil)
-	if err != nil || len(mine.rows) != 2 {
-		t.Fatalf("claimed %d rows, want both: %v", len(mine.rows), err)
+	if mine := f.claim(40, 10); len(mine.rows) != 2 {
+		t.Fatalf("claimed %d rows, want both", len(mine.rows))
 	}
 	late := event{id: uuid.New(), aggregate: numbered(1), createdAt: now.Add(-time.Second)}
 	f.append(late)
-	second, err := begin(ctx, f.pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer second.end(ctx)
-	others, err := claimRows(ctx, second, 40, 10, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	others := f.claim(40, 10)
 	if runs := plan(others.rows, 10, 0).runs; len(runs) != 1 || len(runs[0]) != 1 || runs[0][0].id != late.id {
 		t.Errorf("another publishes %v, want the late one alone", runs)
 	}

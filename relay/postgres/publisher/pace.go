@@ -7,16 +7,19 @@ import (
 
 // report is what came of a round.
 type report struct {
+	near      bool // its claim was
+	indexed   bool // a near claim may be made
 	claimed   int  // rows locked
-	seen      int  // rows in the window
-	window    int  // how many could be seen
+	usable    int  // of these could be published
 	batch     int  // how many could be claimed
+	alone     bool // no other process was at work, for all that the claim saw
+	more      bool // there may be rows beyond what the claim looked at
 	published int  // rows acknowledged and marked
 	outage    bool // the topic is out
 	err       error
 }
 
-// pace says how long to wait after a round, and how far the next one looks.
+// pace says how long to wait after a round, and how the next one looks.
 type pace struct {
 	poll     time.Duration
 	failures backoff
@@ -24,21 +27,28 @@ type pace struct {
 
 	row    int // rounds in a row that met an outage, of the topic or of the database
 	window int
-	full   int // full batches in a row
+	full   int  // full batches in a row
+	near   bool // the next claim is
+	nears  lull // near claims that are let pass
 }
 
 // narrowAfter is after how many full batches in a row a window that had to be wide is tried at half of it.
-const narrowAfter = 16
+const narrowAfter = 4
 
 // sight is how many rows a claim of one row looks at, at first: aggregates that others hold, and those
 // with many rows, leave enough of the others.
 const sight = 4
 
-func newPace(o Options) *pace {
-	return &pace{
-		poll: o.Poll, failures: backoff{base: o.RetryBase, limit: o.RetryMax},
-		batch: o.Batch, window: sight * o.Batch,
+func newPace(batch int, poll time.Duration, failures backoff) *pace {
+	return &pace{poll: poll, failures: failures, batch: batch, window: sight * batch}
+}
+
+// look is the window of the next claim, 0: it is near.
+func (p *pace) look() int {
+	if p.near {
+		return 0
 	}
+	return p.window
 }
 
 // next is the wait after a round. awake tells whether a notification may cut it short: not where
@@ -49,19 +59,30 @@ func (p *pace) next(r report) (wait time.Duration, awake bool) {
 	}
 	if r.err != nil || r.outage {
 		p.row++
+		p.near = false
 		return p.failures.wait(p.row), false
 	}
 	p.row = 0
-	full := r.seen >= r.window
+	full := r.claimed >= r.batch
 	switch {
-	case r.claimed >= r.batch:
+	case r.near:
+		if full {
+			p.nears.paidOff(2*r.usable >= r.batch) // else others have the heads
+		}
+		if p.near = full && 2*r.usable >= r.batch; p.near {
+			p.window = sight * p.batch
+		}
+		return 0, true
+	case full:
 		if p.full++; p.full%narrowAfter == 0 {
 			p.window = max(sight*p.batch, p.window/2)
 		}
+		p.near = r.indexed && p.nears.heeds()
 		return 0, true
-	case full: // all that is in sight belongs to others or waits: look farther
+	case r.more: // all that is in sight belongs to others or waits: look farther
 		p.window *= 4
 		p.full = 0
+		p.near = r.indexed && p.nears.heeds()
 		return 0, true
 	case r.published > 0 && r.published < r.claimed: // the rest may go now, as after a probe
 		return 0, true

@@ -12,17 +12,15 @@ import (
 func TestPace(t *testing.T) {
 	poll := 100 * time.Millisecond
 	fresh := func() *pace {
-		p := newPace(Options{Batch: 10, Poll: poll, RetryBase: time.Second, RetryMax: 10 * time.Second})
-		p.failures.random = func() float64 { return 1 }
-		return p
+		return newPace(10, poll, backoff{base: time.Second, limit: 10 * time.Second, random: func() float64 { return 1 }})
 	}
 	t.Run("a full batch goes on at once", func(t *testing.T) {
-		if wait, _ := fresh().next(report{claimed: 10, published: 10, seen: 40, window: 40, batch: 10}); wait != 0 {
+		if wait, _ := fresh().next(report{claimed: 10, published: 10, more: true, batch: 10}); wait != 0 {
 			t.Errorf("wait is %v", wait)
 		}
 	})
 	t.Run("an empty table is polled", func(t *testing.T) {
-		wait, awake := fresh().next(report{window: 40, batch: 10})
+		wait, awake := fresh().next(report{batch: 10})
 		if wait < poll*3/4 || wait > poll*5/4 || !awake {
 			t.Errorf("wait is %v, awake is %v", wait, awake)
 		}
@@ -30,7 +28,7 @@ func TestPace(t *testing.T) {
 	t.Run("what others have is looked past", func(t *testing.T) {
 		p := fresh()
 		for range 3 {
-			if wait, _ := p.next(report{claimed: 1, seen: p.window, window: p.window, batch: 10}); wait != 0 {
+			if wait, _ := p.next(report{claimed: 1, more: true, batch: 10}); wait != 0 {
 				t.Errorf("wait is %v", wait)
 			}
 		}
@@ -38,10 +36,64 @@ func TestPace(t *testing.T) {
 			t.Errorf("window is %d", p.window)
 		}
 		for range 6 * narrowAfter {
-			p.next(report{claimed: 10, published: 10, seen: p.window, window: p.window, batch: 10})
+			p.next(report{claimed: 10, published: 10, more: true, batch: 10})
 		}
 		if p.window != 40 {
 			t.Errorf("window is %d after full batches", p.window)
+		}
+	})
+	t.Run("a backlog is claimed near, for as long as that finds enough", func(t *testing.T) {
+		p := fresh()
+		full := report{claimed: 10, usable: 10, published: 10, more: true, batch: 10, indexed: true}
+		near := full
+		near.near = true
+		poor := near
+		poor.usable = 4
+		for i, step := range []struct {
+			r    report
+			near bool
+		}{{report{claimed: 3, usable: 3, batch: 10, indexed: true}, false}, {full, true}, {near, true}, {poor, false}} {
+			if p.next(step.r); p.near != step.near || (p.look() == 0) != step.near {
+				t.Errorf("step %d: the next claim is near: %v", i, p.near)
+			}
+		}
+		for _, want := range []int{2, 4, 8} {
+			tries := 1
+			for p.next(full); !p.near; p.next(full) {
+				tries++
+			}
+			if tries != want {
+				t.Errorf("after one more that found too little another is tried after %d, want %d", tries, want)
+			}
+			p.next(poor)
+		}
+		others := report{claimed: 1, usable: 1, more: true, batch: 10, indexed: true}
+		wide := 0
+		for p.next(others); !p.near; p.next(others) { // others have all that is in sight
+			wide = p.window
+		}
+		if wide <= 40 {
+			t.Errorf("meanwhile it looks at %d", wide)
+		}
+		if p.next(near); !p.near || p.window != 40 {
+			t.Errorf("after one that found enough the next is near: %v, and else looks at %d", p.near, p.window)
+		}
+		short := near
+		short.claimed = 9
+		if wait, _ := p.next(short); wait != 0 || p.near {
+			t.Errorf("the end of the backlog is looked at after %v, near: %v", wait, p.near)
+		}
+		if p.next(full); !p.near {
+			t.Error("a short one is taken for one that found too little")
+		}
+		if p.next(report{near: true, outage: true}); p.near {
+			t.Error("an outage is probed by near claims")
+		}
+		full.indexed = false
+		if q := fresh(); true {
+			if q.next(full); q.near {
+				t.Error("without the index a claim is near")
+			}
 		}
 	})
 	t.Run("an outage backs off up to its bound", func(t *testing.T) {
@@ -69,7 +121,7 @@ func TestPace(t *testing.T) {
 }
 
 func TestHoldsEnd(t *testing.T) {
-	h, now := holds{}, time.Unix(1000, 0)
+	h, now := newHolds(), time.Unix(1000, 0)
 	if _, ok := h.next(now); ok || len(h.at(now)) != 0 {
 		t.Error("nothing is held, and something is")
 	}
@@ -82,7 +134,7 @@ func TestHoldsEnd(t *testing.T) {
 	if got := h.at(now.Add(time.Second)); !slices.Equal(got, []string{a.key()}) {
 		t.Errorf("held are %v", got)
 	}
-	if got := h.at(now.Add(time.Minute)); len(got) != 0 || len(h) != 0 {
+	if got := h.at(now.Add(time.Minute)); len(got) != 0 || len(h.until) != 0 {
 		t.Errorf("held are %v", got)
 	}
 }

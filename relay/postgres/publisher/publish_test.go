@@ -135,24 +135,18 @@ func TestBacklogOfOneAggregate(t *testing.T) {
 	f.backlog(5000, numbered(99))
 	list := events(20, 1)
 	f.append(list...)
-	blocked := make(chan struct{})
-	first := make(chan struct{}, 100)
-	f.shelf.before(func(context.Context) {
-		select {
-		case first <- struct{}{}:
-		default:
-		}
-		<-blocked
-	})
+	reached, release := f.stall()
+	f.start(f.options()) // has the head of the backlog
+	f.Cleanup(release)
+	<-reached
 	o := f.options()
-	_, stop := f.start(o) // has the head of the backlog
-	<-first
-	other := newShelf()
-	o.Target, o.Pool = other, f.connect(nil)
+	o.Pool = f.connect(nil)
 	f.start(o)
-	f.await("another publishes what is behind", func() bool { return len(other.messages()) == len(list) })
-	close(blocked)
-	stop()
+	f.Cleanup(release)
+	f.await("what is behind is published", func() bool {
+		return f.count("aggregate_id <> $1 AND published_at IS NOT NULL", numbered(99)) == len(list)
+	})
+	release()
 }
 
 // backlog inserts n rows of an aggregate, older than anything else.

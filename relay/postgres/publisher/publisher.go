@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,9 +19,10 @@ type Publisher struct {
 	opts    Options
 	router  *ier.Router
 	metrics *metrics
-	pace    *pace
-	holds   holds
-	refused backoff // the wait of an aggregate
+	holds   *holds
+	backoff backoff       // of an aggregate that was refused, and of what is out
+	more    chan struct{} // a round has left rows behind
+	indexed atomic.Bool   // the optional index is there
 }
 
 // New joins a publisher. It contacts nobody.
@@ -37,8 +39,8 @@ func New(o Options) (*Publisher, error) {
 		return nil, fmt.Errorf("configure publisher: %w", err)
 	}
 	return &Publisher{
-		opts: o, router: router, metrics: newMetrics(o.Registerer), pace: newPace(o),
-		holds: holds{}, refused: backoff{base: o.RetryBase, limit: o.RetryMax},
+		opts: o, router: router, metrics: newMetrics(o.Registerer),
+		holds: newHolds(), backoff: backoff{base: o.RetryBase, limit: o.RetryMax}, more: make(chan struct{}),
 	}, nil
 }
 
@@ -48,16 +50,13 @@ func (p *Publisher) Run(ctx context.Context) error {
 	woken := make(chan struct{}, 1)
 	var beside sync.WaitGroup
 	defer beside.Wait()
+	p.lookForIndex(ctx)
 	beside.Go(func() { p.listen(ctx, woken) })
 	beside.Go(func() { p.count(ctx) })
+	beside.Go(func() { p.assist(ctx) })
+	pace := newPace(p.opts.Batch, p.opts.Poll, p.backoff)
 	for ctx.Err() == nil {
-		r := p.round(ctx)
-		if r.err != nil && ctx.Err() == nil {
-			p.metrics.failed()
-			p.opts.Log.Warn("round failed; what it published without a mark is published again",
-				zap.Int("acknowledged", r.published), zap.Error(r.err))
-		}
-		wait, awake := p.pace.next(r)
+		wait, awake := pace.next(p.round(ctx, pace.look()))
 		p.rest(ctx, wait, awake, woken)
 	}
 	return nil
@@ -87,37 +86,50 @@ func (p *Publisher) rest(ctx context.Context, wait time.Duration, awake bool, wo
 	}
 }
 
-// round claims, publishes and marks, in one transaction.
-func (p *Publisher) round(ctx context.Context) (r report) {
-	r.window, r.batch = p.pace.window, p.opts.Batch
-	tx, err := begin(ctx, p.opts.Pool)
+// round claims, publishes and marks, in one transaction. window is as of begin.
+func (p *Publisher) round(ctx context.Context, window int) report {
+	r := report{near: window == 0, indexed: p.indexed.Load(), batch: p.opts.Batch}
+	if r.err = p.carry(ctx, window, &r); r.err != nil && ctx.Err() == nil {
+		p.metrics.failed()
+		p.opts.Log.Warn("round failed; what it published without a mark is published again",
+			zap.Int("acknowledged", r.published), zap.Error(r.err))
+	}
+	return r
+}
+
+// carry does what round does, and tells r of it.
+func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
+	tx, err := begin(ctx, p.opts.Pool, window, r.indexed)
 	if err != nil {
-		r.err = err
-		return r
+		return err
 	}
 	defer tx.end(ctx)
-	c, err := claimRows(ctx, tx, r.window, r.batch, p.holds.at(p.opts.Now()))
+	c, err := claimRows(ctx, tx, r.batch, p.holds.at(p.opts.Now()))
 	if err != nil {
-		r.err = err
-		return r
+		return err
 	}
-	r.claimed, r.seen = len(c.rows), c.seen
+	r.claimed, r.more, r.alone = len(c.rows), c.more, c.alone
 	p.metrics.records.Add(float64(len(c.rows)))
 	each := 0
 	if p.router.Open(p.opts.Topic) {
 		each = 1
+	} else if r.claimed == r.batch && r.indexed && r.alone {
+		p.callAssistant()
 	}
 	a := plan(c.rows, p.opts.MaxAttempts, each)
 	for _, row := range a.parked {
 		p.holds.hold(row.aggregate, p.opts.Now().Add(p.opts.ParkedFor))
 	}
-	v := p.publish(ctx, a.runs, c.seen >= r.window)
-	r.published, r.outage = len(v.published), v.outages > 0
-	r.err = p.mark(ctx, tx, v)
-	if r.err == nil {
-		p.tell(v)
+	for _, rows := range a.runs {
+		r.usable += len(rows)
 	}
-	return r
+	v := p.publish(ctx, a.runs, c.more)
+	r.published, r.outage = len(v.published), v.outages > 0
+	if err := p.mark(ctx, tx, v); err != nil {
+		return err
+	}
+	p.tell(v)
+	return nil
 }
 
 // publish hands the runs to the router, at the same time, and gathers what became of them. more
@@ -180,6 +192,6 @@ func (p *Publisher) tell(v *verdict) {
 				append(f.row.fields(), zap.Int("attempts", attempts), zap.String("error", f.text))...)
 			continue
 		}
-		p.holds.hold(f.row.aggregate, p.opts.Now().Add(p.refused.wait(attempts)))
+		p.holds.hold(f.row.aggregate, p.opts.Now().Add(p.backoff.wait(attempts)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -305,6 +306,20 @@ func (s *shelf) messages() []*contracts.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
+}
+
+// stall has the next call to the shelf wait for release, which a test that fails calls as well
+// (Cleanup, after its publishers have started), so that they can end.
+func (f *fixture) stall() (reached <-chan struct{}, release func()) {
+	at, goOn := make(chan struct{}), make(chan struct{})
+	var called atomic.Bool
+	f.shelf.before(func(context.Context) {
+		if called.CompareAndSwap(false, true) {
+			close(at)
+			<-goOn
+		}
+	})
+	return at, sync.OnceFunc(func() { close(goOn) })
 }
 
 // tries is how often an event was tried.

@@ -43,8 +43,9 @@ type simRound struct {
 type simTable struct{ rows []*simRow }
 
 // claim does what claimSQL does: it locks heads that nobody has, some of them, and rows behind them up
-// to batch, of which those that are locked are left out.
-func (s *simTable) claim(batch, maxAttempts int, takes func(*simRow) bool) *simRound {
+// to batch, of which those that are locked are left out. A near one does what nearSQL does: it locks
+// whatever nobody has.
+func (s *simTable) claim(near bool, batch, maxAttempts int, takes func(*simRow) bool) *simRound {
 	round := &simRound{seen: map[*simRow]bool{}, results: &verdict{}}
 	var unpublished []*simRow
 	for _, r := range s.rows {
@@ -70,7 +71,7 @@ func (s *simTable) claim(batch, maxAttempts int, takes func(*simRow) bool) *simR
 		if place == 1 && r.locked == nil && takes(r) {
 			mine[r.aggregate] = true
 		}
-		if !mine[r.aggregate] || len(claimed) == batch {
+		if !near && !mine[r.aggregate] || len(claimed) == batch {
 			continue
 		}
 		if r.locked == nil {

@@ -21,18 +21,28 @@ const (
 // transaction is that of a round. Its locks are held until its end.
 type transaction struct {
 	pgx.Tx
-	done bool
+	window int // how far its claim looks, 0: it is near
+	done   bool
 }
 
-// begin opens a transaction. The caller ends it.
-func begin(ctx context.Context, pool *pgxpool.Pool) (*transaction, error) {
+func (t *transaction) near() bool { return t.window == 0 }
+
+// begin opens a transaction. The caller ends it. window is how far its claim looks, 0: it is
+// near. indexed tells that the optional index is there.
+func begin(ctx context.Context, pool *pgxpool.Pool, window int, indexed bool) (*transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
-	tx, err := pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginSQL})
+	t := &transaction{window: window}
+	sql := beginSQL
+	if indexed {
+		sql = beginIndexedSQL
+	}
+	var err error
+	t.Tx, err = pool.BeginTx(ctx, pgx.TxOptions{BeginQuery: sql})
 	if err != nil {
 		return nil, fmt.Errorf("begin a round: %w", err)
 	}
-	return &transaction{Tx: tx}, nil
+	return t, nil
 }
 
 // commit ends it. With an error it is not known whether the marks are there.

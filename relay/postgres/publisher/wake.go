@@ -26,7 +26,7 @@ func (p *Publisher) listen(ctx context.Context, woken chan<- struct{}) {
 		}
 		if err != nil {
 			failures++
-			wait = p.pace.failures.wait(failures)
+			wait = p.backoff.wait(failures)
 			if ctx.Err() == nil {
 				p.opts.Log.Debug("not woken by the database: the poll goes on", zap.Error(err))
 			}

@@ -1,0 +1,60 @@
+package publisher
+
+import "testing"
+
+// While one round waits for the topic, a second one publishes what the first has left behind.
+func TestSecondRoundGoesBesideOneThatWaits(t *testing.T) {
+	t.Parallel()
+	f := setup(t, 0)
+	o := f.options()
+	o.Batch = 5
+	list := events(20, 3)
+	f.append(list...)
+	_, release := f.stall()
+	f.start(o)
+	f.Cleanup(release)
+	f.await("others are published meanwhile", func() bool { return f.count("published_at IS NOT NULL") >= 2*o.Batch })
+	release()
+	f.awaitPublished()
+	f.judge(list)
+}
+
+// Where all that waits belongs to one aggregate, the assistant finds nothing, and is in nobody's way.
+func TestOneAggregateKeepsItsOrderBesideTheAssistant(t *testing.T) {
+	t.Parallel()
+	f := setup(t, 0)
+	o := f.options()
+	o.Batch = 2
+	list := events(1, 200)
+	f.append(list...)
+	f.start(o)
+	f.awaitPublished()
+	f.judge(list)
+	if got := len(f.shelf.messages()); got != len(list) {
+		t.Errorf("%d messages of %d rows", got, len(list))
+	}
+}
+
+func TestCallsThatFindNothingBecomeRare(t *testing.T) {
+	l, heeded := lull{}, 0
+	for range 1000 {
+		if l.heeds() {
+			heeded++
+			l.paidOff(false)
+		}
+	}
+	if heeded < 1000/(lullMax+1) || heeded > 30 {
+		t.Errorf("%d of 1000 calls are heeded", heeded)
+	}
+	passed := 0
+	for !l.heeds() {
+		passed++
+	}
+	if passed > lullMax {
+		t.Errorf("%d calls in a row pass", passed)
+	}
+	l.paidOff(true)
+	if !l.heeds() {
+		t.Error("after one that found something the next is not heeded")
+	}
+}
