@@ -51,6 +51,7 @@ type breaker struct {
 	reason      string // code of the last outage
 	consecutive int    // outages in a row, of the breaker's current state
 	suspects    suspects
+	culprits    culprits
 	probes      probes // of the outage that is
 	turns       turns
 	outages     []span // the last ones, the one that is at the end
@@ -97,6 +98,9 @@ func (b *breaker) allow(aggregate string) (done func(error), ok bool) {
 		if probe {
 			b.endProbe()
 		}
+		if failure == nil {
+			b.answered(aggregate)
+		}
 		report(failure)
 		b.changes.flush()
 	}, true
@@ -140,6 +144,12 @@ func (b *breaker) refuses(aggregate string) bool {
 	return true
 }
 
+func (b *breaker) answered(aggregate string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.culprits.answered(aggregate)
+}
+
 func (b *breaker) endProbe() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,8 +162,8 @@ func (b *breaker) endProbe() {
 //
 // A failure that counts for the record is none of the target as long as it is not
 // the rule; but a probe has to succeed, or the first record that fails for itself
-// would end an outage. Only where nothing but a record or two is there to probe, it
-// ends with those that fail.
+// would end an outage. Only where nothing but a record or two is there to probe, or
+// nothing but culprits, it ends with those that fail.
 func (b *breaker) count(failure error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,15 +173,17 @@ func (b *breaker) count(failure error) bool {
 		b.suspects.answered(b.now())
 		return true
 	}
+	b.culprits.failed(s)
+	culprit := b.culprits.are(s.aggregate)
 	if b.state != gobreaker.StateClosed {
 		b.turns.failed(s.aggregate)
 	}
-	if b.state != gobreaker.StateClosed && b.probes.failed(s, b.cfg) {
+	if b.state != gobreaker.StateClosed && b.probes.failed(s, culprit, b.cfg) {
 		b.consecutive, b.suspects = 0, suspects{}
 		b.lone = true
 		return true
 	}
-	rule := b.suspects.failed(s.at, s.aggregate, b.cfg)
+	rule := !culprit && b.suspects.failed(s.at, s.aggregate, b.cfg)
 	switch {
 	case s.outage:
 		b.consecutive++
@@ -222,6 +234,7 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 		if b.lone {
 			b.log.Warn("breaker closed: nothing but what fails for itself probes the target", zap.Duration("out", out))
 		} else {
+			b.culprits.outageEnded()
 			b.log.Info("breaker closed: target answers again", zap.Duration("out", out))
 		}
 		b.changes.add(b.target, false)

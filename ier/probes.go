@@ -4,8 +4,9 @@ import "time"
 
 // probes tells whether what fails at an open breaker fails for itself: where for a
 // while nothing probes but the same one or two aggregates, and nobody else's record
-// waits, the target is judged by them as it is while its breaker is closed. All that
-// are in memory for the target probe it in turn, see turns.
+// waits, the target is judged by them as it is while its breaker is closed. Culprits
+// count for none, however many they are. All that are in memory for the target probe it
+// in turn, see turns.
 type probes struct {
 	since      time.Time
 	calls      int
@@ -17,12 +18,15 @@ const loneFor = 10
 
 // failed notes a probe that failed, and reports whether it is one too many of so few
 // aggregates.
-func (p *probes) failed(s *suspect, cfg BreakerConfig) bool {
+func (p *probes) failed(s *suspect, culprit bool, cfg BreakerConfig) bool {
 	if s.outage || s.others {
 		*p = probes{}
 		return false
 	}
-	if p.aggregates = once(p.aggregates, s.aggregate); len(p.aggregates) == spread {
+	if !culprit {
+		p.aggregates = once(p.aggregates, s.aggregate)
+	}
+	if len(p.aggregates) == spread {
 		*p = probes{}
 		return false
 	}

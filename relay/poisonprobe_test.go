@@ -87,6 +87,40 @@ func TestPoisonThatProbesAloneIsDeadInTheEnd(t *testing.T) {
 	f.eventually("what was behind it arrives", func() bool { return f.unmarked(poison[1:], contracts.Delivered) == 0 })
 }
 
+// Records of many aggregates that a target never takes have it out, as they fail in a
+// row. Where little else is sent they would for ever: they are dead as the target
+// answers others.
+func TestManyPoisonsAreDeadInTheEnd(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.retries(3, 10*time.Millisecond)
+	f.withQueue(nil)
+	poisoned := map[string]bool{}
+	var first, second []*contracts.Record
+	for a := range 4 {
+		series := f.series("wsOutbox", "TaskCompleted", fmt.Sprintf("poison-%d", a), 1, 2)
+		first, second = append(first, series[0]), append(second, series[1])
+		poisoned[series[0].EventID] = true
+	}
+	f.script(func(_ context.Context, target string, rec *contracts.Record) error {
+		if target == "FUNNEL" && poisoned[rec.EventID] {
+			return failure(contracts.Attributable, "Internal")
+		}
+		return nil
+	})
+	r := f.run()
+	f.append(append(first, second...), 8)
+	f.eventually("the target is out", func() bool { return f.breakerOpen(r, "FUNNEL") })
+	for n := 0; len(f.deadLetters()) < len(first); n++ {
+		if n == 200 {
+			t.Fatalf("%d of them are dead after %d others were delivered", len(f.deadLetters()), n)
+		}
+		other := []*contracts.Record{f.record("wsOutbox", "TaskCompleted", fmt.Sprintf("other-%d", n), 1)}
+		f.append(other, 1)
+		f.eventually("another is delivered", func() bool { return f.unmarked(other, contracts.Delivered) == 0 })
+	}
+	f.eventually("what was behind them arrives", func() bool { return f.unmarked(second, contracts.Delivered) == 0 })
+}
+
 // In a long outage few records probe in turn: what waits leaves the memory to others.
 func TestALongOutageLeavesTheMemoryToOthers(t *testing.T) {
 	f := setup(t, newCloud(t))
