@@ -164,6 +164,29 @@ func TestOnlyBrokenRecordsBreakTheContract(t *testing.T) {
 	}
 }
 
+// What is appended after all faults hangs on nothing that happened before.
+func TestWhatIsCalmIsSoundAndOfAggregatesOfItsOwn(t *testing.T) {
+	catalog, err := chaosCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMaker(catalog, catalog.Outbox("accOutbox"), 7, 1)
+	before := map[string]bool{}
+	for range 100 {
+		for _, e := range m.commit() {
+			before[e.aggregate] = true
+		}
+	}
+	m.calm = true
+	for range 100 {
+		for _, e := range m.commit() {
+			if e.fate != fateSound || before[e.aggregate] || !e.calm {
+				t.Fatalf("%s is %s, calm: %t; its aggregate had others before: %t", e.path(), e.fate, e.calm, before[e.aggregate])
+			}
+		}
+	}
+}
+
 func TestBrokerRefusesByFate(t *testing.T) {
 	const internal, invalid, ok = codes.Internal, codes.InvalidArgument, codes.OK
 	for name, tc := range map[string]struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -21,6 +22,7 @@ const (
 	commitWithin  = 20 * time.Second             // of one try
 	appendWithin  = 2 * time.Minute              // of all: longer than any fault
 	averageCommit = (1 + recordsPerCommit) / 2.0 // records
+	calmEvery     = time.Second                  // between commits, after all faults
 )
 
 // producer appends to one outbox, as a domain slice does: in the transaction of
@@ -30,13 +32,18 @@ type producer struct {
 	docs  *firestore.Client
 	truth *truth
 	every time.Duration // between commits
+	calm  atomic.Bool   // what it appends now is sound, little, and of aggregates of its own
 }
 
 // run appends until ctx ends. A commit that is under way then is left in doubt.
 func (p *producer) run(ctx context.Context) error {
 	next := time.Now()
 	for {
-		next = next.Add(p.every)
+		every := p.every
+		if p.maker.calm = p.calm.Load(); p.maker.calm {
+			every = calmEvery
+		}
+		next = next.Add(every)
 		if late := time.Since(next); late > time.Second { // the cloud was out: go on from here
 			next = time.Now()
 		}

@@ -27,6 +27,7 @@ type maker struct {
 	random   *rand.Rand
 	commits  int
 	versions map[string]int64 // of the last record, by aggregate
+	calm     bool             // what it makes from now on is sound, and of aggregates of its own
 }
 
 // families of outboxes that speak of the same aggregates, so that a freeze that
@@ -63,7 +64,11 @@ func (m *maker) commit() []entry {
 		if !one && i > 0 {
 			at = (at + 1) % aggregatesAtOnce
 		}
-		out[i] = m.next(fmt.Sprintf("%s-%d", m.family, first+at))
+		name := fmt.Sprintf("%s-%d", m.family, first+at)
+		if m.calm {
+			name = fmt.Sprintf("%s-calm-%d", m.outbox.Name, first+at)
+		}
+		out[i] = m.next(name)
 	}
 	return out
 }
@@ -77,6 +82,9 @@ func (m *maker) next(aggregate string) entry {
 		targets: m.outbox.RouteOf(rec.EventType, rec.EventVersion).Targets, fate: fateSound,
 	}
 	e := entry{r, rec.ProducerFields()}
+	if r.calm = m.calm; r.calm {
+		return e
+	}
 	if m.random.Float64() < shareMarked {
 		m.mark(e)
 	}

@@ -34,6 +34,7 @@ type record struct {
 	tier       contracts.Tier
 	targets    []string
 	appended   time.Time // when it was sent, by our clock
+	calm       bool      // it was made after all faults, and nothing waits for it
 
 	fate fate
 	// refusing is the target that refuses it; "" for a sound or broken one.
@@ -58,9 +59,10 @@ func (r *record) mayDie() bool {
 type truth struct {
 	mu      sync.Mutex
 	records map[string]*record // by outbox and key
+	calm    map[string]bool    // by path: those that nothing waits for
 }
 
-func newTruth() *truth { return &truth{records: map[string]*record{}} }
+func newTruth() *truth { return &truth{records: map[string]*record{}, calm: map[string]bool{}} }
 
 // add notes records before they are sent: a relay may deliver one before its
 // producer has the answer.
@@ -69,7 +71,16 @@ func (t *truth) add(records ...*record) {
 	defer t.mu.Unlock()
 	for _, r := range records {
 		t.records[r.outbox+"/"+r.key] = r
+		if r.calm {
+			t.calm[r.path()] = true
+		}
 	}
+}
+
+func (t *truth) isCalm(path string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.calm[path]
 }
 
 // confirm says that the records are in.
