@@ -16,6 +16,10 @@ func (p *Publisher) assist(ctx context.Context) {
 		}
 		if calls.heeds() {
 			calls.paidOff(p.spell(ctx))
+			select {
+			case <-p.more: // it came while the assistant was at work
+			default:
+			}
 		}
 	}
 }

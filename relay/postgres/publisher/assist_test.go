@@ -2,6 +2,44 @@ package publisher
 
 import "testing"
 
+// Beside another process the second round leaves the database to the first ones.
+func TestSecondRoundEndsWhereOthersAreAtWork(t *testing.T) {
+	t.Parallel()
+	f := setup(t, 0)
+	o := f.options()
+	o.Batch = 5
+	f.append(events(100, 1)...)
+	p, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.lookForIndex(t.Context()); !p.indexed.Load() {
+		t.Fatal("the index is not found")
+	}
+	other, err := f.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback(t.Context())
+	const locks = `SELECT id FROM outbox_events ORDER BY created_at, id LIMIT 40 FOR UPDATE`
+	if _, err := other.Exec(t.Context(), locks); err != nil {
+		t.Fatal(err)
+	}
+	if !p.spell(t.Context()) {
+		t.Error("it found nothing")
+	}
+	if got := f.count("published_at IS NOT NULL"); got != o.Batch {
+		t.Errorf("beside another %d rows are published, want one round of %d", got, o.Batch)
+	}
+	if err := other.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.spell(t.Context())
+	if got := f.count("published_at IS NULL"); got != 0 {
+		t.Errorf("alone it leaves %d rows", got)
+	}
+}
+
 // While one round waits for the topic, a second one publishes what the first has left behind.
 func TestSecondRoundGoesBesideOneThatWaits(t *testing.T) {
 	t.Parallel()

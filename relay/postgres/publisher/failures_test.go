@@ -1,7 +1,9 @@
 package publisher
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"outboxrelay/ier"
 )
 
 // attempts is a row's count, and its last error.
@@ -122,6 +126,52 @@ func TestOutageCountsNothing(t *testing.T) {
 				t.Errorf("ready says %v", err)
 			}
 		})
+	}
+}
+
+// calls notes how many rows each call of a target has.
+type calls struct {
+	ier.Target
+	note func(rows int)
+}
+
+func (c calls) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
+	c.note(len(parcels))
+	return c.Target.Deliver(ctx, parcels)
+}
+
+// A topic that is out is probed by one row at a time: were it half well, a run would be a burst.
+func TestProbeIsOneRow(t *testing.T) {
+	t.Parallel()
+	f := setup(t, 0)
+	const aggregates = 2
+	f.append(events(aggregates, 5)...)
+	f.shelf.failing(func(uuid.UUID, int) error { return errOut })
+	o := f.options()
+	var p atomic.Pointer[Publisher]
+	var mu sync.Mutex
+	var probes []int
+	o.Target = calls{o.Target, func(rows int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if it := p.Load(); it != nil && it.Breaker().State != "closed" {
+			probes = append(probes, rows)
+		}
+	}}
+	it, _ := f.start(o)
+	p.Store(it)
+	// Calls that were let through before it opened may be noted late: one of each aggregate.
+	f.await("it is probed", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(probes) >= aggregates+5
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	for i, rows := range probes[aggregates:] {
+		if rows != 1 {
+			t.Errorf("probe %d is of %d rows", i, rows)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type Publisher struct {
 	metrics *metrics
 	holds   *holds
 	backoff backoff       // of an aggregate that was refused, and of what is out
-	more    chan struct{} // a round has left rows behind
+	more    chan struct{} // a round has left rows behind; one call may wait for the assistant to start
 	indexed atomic.Bool   // the optional index is there
 }
 
@@ -40,7 +40,7 @@ func New(o Options) (*Publisher, error) {
 	}
 	return &Publisher{
 		opts: o, router: router, metrics: newMetrics(o.Registerer),
-		holds: newHolds(), backoff: backoff{base: o.RetryBase, limit: o.RetryMax}, more: make(chan struct{}),
+		holds: newHolds(), backoff: backoff{base: o.RetryBase, limit: o.RetryMax}, more: make(chan struct{}, 1),
 	}, nil
 }
 
