@@ -32,17 +32,24 @@ func (p *Publisher) count(ctx context.Context) {
 	}
 }
 
+// countSQL counts the oldest rows that wait ($2), and those of them that were tried so often ($1), and tells how
+// long the oldest other one has waited, in seconds.
+const countSQL = `
+SELECT count(*), count(*) FILTER (WHERE attempt_count >= $1),
+	coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE attempt_count < $1))), 0)::float8
+FROM (SELECT attempt_count, created_at FROM outbox_events WHERE published_at IS NULL ORDER BY created_at, id LIMIT $2) AS waiting`
+
 func (p *Publisher) countOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
+	tx, err := begin(ctx, p.opts.Pool, countMost, p.indexed.Load()) // which reads the index in its order, and sorts nothing
+	if err != nil {
+		return fmt.Errorf("count waiting rows: %w", err)
+	}
+	defer tx.end(ctx)
 	var pending, parked int
 	var oldest float64
-	err := p.opts.Pool.QueryRow(ctx, `
-		SELECT count(*), count(*) FILTER (WHERE attempt_count >= $1),
-			coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE attempt_count < $1))), 0)::float8
-		FROM (SELECT attempt_count, created_at FROM outbox_events WHERE published_at IS NULL ORDER BY created_at, id LIMIT $2) AS waiting`,
-		p.opts.MaxAttempts, countMost).Scan(&pending, &parked, &oldest)
-	if err != nil {
+	if err := tx.QueryRow(ctx, countSQL, p.opts.MaxAttempts, countMost).Scan(&pending, &parked, &oldest); err != nil {
 		return fmt.Errorf("count waiting rows: %w", err)
 	}
 	p.metrics.pending.Set(float64(pending))

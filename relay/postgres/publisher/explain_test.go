@@ -51,6 +51,16 @@ func TestClaimIsAnIndexScan(t *testing.T) {
 	if n := strings.Count(text, "Index Scan using outbox_events_claim_idx"); n != 2 || strings.Contains(text, "Seq Scan") {
 		t.Errorf("a near claim looks %d times at the index that has its rows in order, want 2 and nothing else", n)
 	}
+	tx, err := begin(t.Context(), f.pool, countMost, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.end(context.Background())
+	text, took = f.explained(tx, countSQL, 10, countMost)
+	t.Logf("count, %v:\n%s", took, text)
+	if !strings.Contains(text, "Index Scan using outbox_events_claim_idx") || strings.Contains(text, "Sort") {
+		t.Error("the count does not read the index that has its rows in order")
+	}
 }
 
 // fill inserts published rows, and as many more that wait.
@@ -81,6 +91,12 @@ func (f *fixture) explain(window int, indexed bool) (text string, took time.Dura
 	}
 	defer tx.end(context.Background())
 	sql, args := tx.claim(50, nil)
+	return f.explained(tx, sql, args...)
+}
+
+// explained is the plan of a statement in a transaction.
+func (f *fixture) explained(tx *transaction, sql string, args ...any) (text string, took time.Duration) {
+	f.Helper()
 	began := time.Now()
 	rows, _ := tx.Query(f.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+sql, args...)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
