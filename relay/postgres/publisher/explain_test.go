@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -91,7 +92,14 @@ func (f *fixture) explain(window int, indexed bool) (text string, took time.Dura
 	}
 	defer tx.end(context.Background())
 	sql, args := tx.claim(50, nil)
-	return f.explained(tx, sql, args...)
+	if !tx.near() {
+		return f.explained(tx, sql, args...)
+	}
+	// Its plan is not made for its arguments.
+	if _, err := tx.Exec(f.Context(), "PREPARE near (bigint, bigint, text[]) AS "+sql); err != nil {
+		f.Fatal(err)
+	}
+	return f.explained(tx, fmt.Sprintf("EXECUTE near (50, %d, '{}')", nearSight*50))
 }
 
 // explained is the plan of a statement in a transaction.

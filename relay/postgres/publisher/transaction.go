@@ -34,7 +34,10 @@ func begin(ctx context.Context, pool *pgxpool.Pool, window int, indexed bool) (*
 	defer cancel()
 	t := &transaction{window: window}
 	sql := beginSQL
-	if indexed {
+	switch {
+	case t.near():
+		sql = beginNearSQL
+	case indexed:
 		sql = beginIndexedSQL
 	}
 	var err error
