@@ -20,6 +20,7 @@ type figures struct {
 	relayKills  int
 	undelivered int // records
 	deadLetters int
+	standstills int // of Google's Pub/Sub emulator
 	redis       bool
 	ends        []*endFigures
 
@@ -152,6 +153,9 @@ func (f *figures) print(w io.Writer) error {
 	fmt.Fprintf(&b, "\n%d events on the %s cloud in %v; %d relays and %d consumers killed\n", f.events, f.cloud, f.took.Round(time.Second), f.relayKills, kills)
 	fmt.Fprintf(&b, "%d messages came to consumers: %d the same again, %d an event that was published again\n", f.messages, f.again, f.published)
 	fmt.Fprintf(&b, "%d records undelivered, %d dead letters\n\n", f.undelivered, f.deadLetters)
+	if f.standstills > 0 {
+		fmt.Fprintf(&b, "Google's Pub/Sub emulator stood still %d times, and had to begin anew with what it held\n\n", f.standstills)
+	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "end\tconsumers\tkilled\twanted\teffects\tlost\ttwice or more\tbeyond the first\tmay be\tmost of one\tmay be\tdisordered")
 	for _, e := range f.ends {

@@ -88,6 +88,11 @@ func (s *stage) awaitEnd(ctx context.Context) error {
 		if quiet > stuckWithin || over && quiet > s.opts.quiet() {
 			return nil
 		}
+		if !over {
+			if err := s.standstill.ends(ctx, s, moved); err != nil {
+				return err
+			}
+		}
 		if !sleep(ctx, lookEvery) {
 			return ctx.Err()
 		}
@@ -175,6 +180,7 @@ func (s *stage) read(ctx context.Context) (*figures, error) {
 		return nil, err
 	}
 	f.undelivered = f.events - f.undelivered
+	f.standstills = s.standstill.times
 	f.deadLetters, err = count(ctx, s.clients.Docs.Collection(contracts.CollectionDeadLetters).Query)
 	return f, err
 }

@@ -50,6 +50,8 @@ type stage struct {
 	dealt     map[string]end // consumers
 	consumers map[end]*child.Crew
 	truth     *truth
+
+	standstill standstill
 }
 
 // openStage starts everything but the traffic. The caller calls close.
