@@ -4,9 +4,10 @@ package ier
 // Where little is sent to a target, three poisoned ones are that: they would have it
 // out again each time that it has answered somebody else's, nothing that they count
 // would stand, and none of them would ever be dead. An aggregate is a culprit if it
-// failed in each of the last outages, every one of which ended with an answer to
-// another, and if nobody who had failed meanwhile was answered: a target that fails
-// whatever it is sent answers those, too, once it is back.
+// failed in so many outages, every one of which ended with an answer to another, and if
+// nobody who had failed meanwhile was answered: a target that fails whatever it is sent
+// answers those, too, once it is back. It is one until somebody who failed is answered,
+// or a call fails as in an outage.
 type culprits struct {
 	failures map[string]*ownFailure // by aggregate, at most mostTurns
 }

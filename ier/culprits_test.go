@@ -10,13 +10,12 @@ import (
 // little is a target to which little is sent: aggregates that fail for themselves
 // try again every half second, and every 20 s comes one that does not.
 type little struct {
-	t       *testing.T
-	target  *switched
-	router  *Router
-	fresh   int
-	opened  int
-	poison  []string
-	answers func(fresh int) error // to the one that comes; nil: it takes it
+	t      *testing.T
+	target *switched
+	router *Router
+	fresh  int
+	opened int
+	poison []string
 }
 
 func sendsLittle(t *testing.T, poison int) *little {
@@ -56,11 +55,7 @@ func (l *little) goesOn() {
 		waits = l.router.Refuses("A", recordOf(aggregate))
 		time.Sleep(time.Until(l.router.NextProbe("A", recordOf(aggregate))))
 	}
-	var answer error
-	if l.answers != nil {
-		answer = l.answers(l.fresh)
-	}
-	l.sends(aggregate, answer)
+	l.sends(aggregate, nil)
 }
 
 // Where little else is sent, aggregates that fail for themselves have the target out
