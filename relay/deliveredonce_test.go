@@ -136,10 +136,11 @@ func (p *publishes) sent() int {
 
 func (p *publishes) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
-	call, ok := req.(*pb.PublishRequest)
+	sent, ok := req.(*pb.PublishRequest)
 	if !ok {
 		return err
 	}
+	call := onTheWire(sent)
 	topic := call.GetTopic()[strings.LastIndex(call.GetTopic(), "/")+1:]
 	if !strings.HasPrefix(topic, targetTopics) {
 		return err
@@ -151,21 +152,21 @@ func (p *publishes) intercept(ctx context.Context, method string, req, reply any
 		return nil
 	}
 	for _, m := range call.GetMessages() {
-		p.failed[messageKey(topic, onTheWire(m).GetAttributes())] = true
+		p.failed[messageKey(topic, m.GetAttributes())] = true
 	}
 	return err
 }
 
-// onTheWire is the message as the service reads it: on its way there its
-// attributes are encoded already.
-func onTheWire(m *pb.PubsubMessage) *pb.PubsubMessage {
-	wire, err := proto.Marshal(m)
+// onTheWire is a request as the service reads it: on its way there its messages are
+// encoded already.
+func onTheWire(sent *pb.PublishRequest) *pb.PublishRequest {
+	wire, err := proto.Marshal(sent)
 	if err != nil {
-		return m
+		return sent
 	}
-	read := &pb.PubsubMessage{}
+	read := &pb.PublishRequest{}
 	if err := proto.Unmarshal(wire, read); err != nil {
-		return m
+		return sent
 	}
 	return read
 }

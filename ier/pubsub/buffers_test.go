@@ -3,10 +3,29 @@ package pubsub
 import (
 	"testing"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	gpb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/protobuf/proto"
 )
+
+// What is on the wire already is sent with all that the request says besides.
+func TestOwnBuffersSendWhatIsOnTheWire(t *testing.T) {
+	publish := &gpb.PublishRequest{Topic: "topic"}
+	publish.ProtoReflect().SetUnknown([]byte{18, 0})
+	commit := &firestorepb.CommitRequest{Database: "database", Transaction: []byte("t")}
+	commit.ProtoReflect().SetUnknown([]byte{18, 0})
+	for _, req := range []proto.Message{publish, commit} {
+		want, err := proto.Marshal(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ownBuffers{}.Marshal(req)
+		if err != nil || string(got.Materialize()) != string(want) {
+			t.Errorf("a %T is sent as %q, %v; want %q", req, got.Materialize(), err, want)
+		}
+	}
+}
 
 // A request is encoded as gRPC encodes it, into memory of its own size.
 func TestOwnBuffersTakeNoMoreThanARequest(t *testing.T) {

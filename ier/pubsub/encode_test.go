@@ -1,6 +1,7 @@
 package pubsub
 
 import (
+	"bytes"
 	"testing"
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
@@ -24,7 +25,12 @@ func plain(topic string, messages []*contracts.Message) *pubsubpb.PublishRequest
 // Whatever protobuf takes is understood as it was meant, and in as many bytes;
 // whatever it refuses is refused here.
 func TestARequestIsWhatProtobufMakesOfIt(t *testing.T) {
-	text := rapid.OneOf(rapid.String(), rapid.StringN(100, 300, -1), rapid.Just("bad\xff"))
+	text := rapid.Custom(func(t *rapid.T) string {
+		if rapid.IntRange(0, 99).Draw(t, "odd") == 99 { // which fails all messages
+			return "bad\xff"
+		}
+		return rapid.OneOf(rapid.String(), rapid.StringN(100, 300, -1)).Draw(t, "text")
+	})
 	message := rapid.Custom(func(t *rapid.T) *contracts.Message {
 		return &contracts.Message{
 			Data:        rapid.SliceOf(rapid.Byte()).Draw(t, "data"),
@@ -40,6 +46,12 @@ func TestARequestIsWhatProtobufMakesOfIt(t *testing.T) {
 		var wire []byte
 		if err == nil {
 			wire, err = proto.Marshal(req)
+		}
+		if err == nil {
+			sent, err := ownBuffers{}.Marshal(req)
+			if err != nil || !bytes.Equal(sent.Materialize(), wire) {
+				t.Fatalf("the codec makes %q of it, %v; want %q", sent.Materialize(), err, wire)
+			}
 		}
 		if (err != nil) != (refusal != nil) {
 			t.Fatalf("got error %v, want %v", err, refusal)
@@ -60,7 +72,7 @@ func TestARequestIsWhatProtobufMakesOfIt(t *testing.T) {
 	})
 }
 
-func TestEncodingARunTakesFourAllocations(t *testing.T) {
+func TestEncodingARunTakesThreeAllocations(t *testing.T) {
 	var run []*contracts.Message
 	for _, p := range parcels("key", 1, 100) {
 		run = append(run, p.Message)
@@ -71,7 +83,7 @@ func TestEncodingARunTakesFourAllocations(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if got > 4 {
-		t.Errorf("%v allocations for %d messages, want at most 4", got, len(run))
+	if got > 3 {
+		t.Errorf("%v allocations for %d messages, want at most 3", got, len(run))
 	}
 }

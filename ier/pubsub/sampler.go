@@ -174,6 +174,7 @@ func (s *Sampler) run(ctx context.Context) {
 	defer close(s.done)
 	var (
 		lines  bytes.Buffer
+		encode = json.NewEncoder(&lines)
 		count  int
 		linger = time.NewTimer(s.cfg.Linger)
 	)
@@ -194,8 +195,8 @@ func (s *Sampler) run(ctx context.Context) {
 				flush()
 				return
 			}
-			line, err := json.Marshal(sample)
-			*sample = ier.LagSample{} // or a spare one would keep its strings
+			err := encode.Encode(sample) // and a line's end; nothing if it fails
+			*sample = ier.LagSample{}    // or a spare one would keep its strings
 			s.spare.Put(sample)
 			if err != nil {
 				s.refused.Inc()
@@ -204,8 +205,6 @@ func (s *Sampler) run(ctx context.Context) {
 			if count == 0 {
 				linger.Reset(s.cfg.Linger)
 			}
-			lines.Write(line)
-			lines.WriteByte('\n')
 			count++
 			if count >= s.cfg.MaxSamples || lines.Len() >= s.cfg.MaxBytes {
 				flush()
@@ -216,7 +215,7 @@ func (s *Sampler) run(ctx context.Context) {
 	}
 }
 
-// send publishes one message and waits for its answer. A message that the topic
+// send publishes one message, which has lines until then, and waits for its answer. A message that the topic
 // refuses is lost: samples are worth no retry.
 func (s *Sampler) send(ctx context.Context, lines []byte, count int) {
 	if ctx.Err() != nil {
@@ -224,7 +223,7 @@ func (s *Sampler) send(ctx context.Context, lines []byte, count int) {
 		return
 	}
 	err := s.publish(ctx, &contracts.Message{
-		Data: bytes.Clone(lines),
+		Data: lines,
 		Attributes: map[string]string{
 			"metric":      "relay_lag",
 			"contentType": "application/x-ndjson",
