@@ -3,6 +3,7 @@ package firestore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -44,20 +45,25 @@ func (c *Client) commit(ctx context.Context, writes []dlq.Write) (at time.Time, 
 	return at, nil
 }
 
+// commitRequest makes the request, whose writes are on the wire already: in its
+// unknown fields. Its own Writes are empty until somebody has decoded them.
 func (c *Client) commitRequest(writes []dlq.Write) (*pb.CommitRequest, error) {
-	e := encoder{client: c}
-	out := make([]*pb.Write, 0, len(writes))
-	for _, w := range writes {
-		message, err := e.write(w)
-		if err != nil {
+	e := wire{encoder: encoder{client: c}}
+	for i, w := range writes {
+		if err := e.add(w); err != nil {
 			return nil, err
 		}
-		if message != nil {
-			out = append(out, message)
+		if i == 0 { // most are of one kind
+			e.out = slices.Grow(e.out, (len(e.out)+slack)*(len(writes)-1))
 		}
 	}
-	if len(out) == 0 {
+	if len(e.out) == 0 {
 		return nil, errors.New("nothing to commit")
 	}
-	return &pb.CommitRequest{Database: c.database, Writes: out}, nil
+	req := &pb.CommitRequest{Database: c.database}
+	req.ProtoReflect().SetUnknown(e.out)
+	return req, nil
 }
+
+// slack is by how many bytes a write may well be longer than the first of its commit.
+const slack = 8

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/protobuf/proto"
 
 	"outboxrelay/contracts"
 )
@@ -56,9 +57,13 @@ func (s *sequences) know(name string, rec *contracts.Record) {
 
 // wait holds a commit until it is borne. A nil s holds nothing.
 func (s *sequences) wait(ctx context.Context, req any) error {
-	commit, ok := req.(*pb.CommitRequest)
+	sent, ok := req.(*pb.CommitRequest)
 	if !ok || s == nil {
 		return nil
+	}
+	commit, err := asReceived(sent)
+	if err != nil {
+		return err
 	}
 	timer := time.NewTimer(time.Until(s.book(commit, time.Now())))
 	defer timer.Stop()
@@ -68,6 +73,17 @@ func (s *sequences) wait(ctx context.Context, req any) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// asReceived is a commit as a server has it: a client may have put its writes on the
+// wire already.
+func asReceived(sent *pb.CommitRequest) (*pb.CommitRequest, error) {
+	encoded, err := proto.Marshal(sent)
+	if err != nil {
+		return nil, err
+	}
+	commit := &pb.CommitRequest{}
+	return commit, proto.Unmarshal(encoded, commit)
 }
 
 // book says when the last write of a commit is borne.
