@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"hash/maphash"
 	"time"
 
 	"outboxrelay/contracts"
@@ -45,16 +46,28 @@ func (s settlements) judge(d Sight, by contracts.Lane) Judgement {
 	return j
 }
 
-// settledRing remembers the last settlements of one lane.
+// settledRing remembers the last settlements of one lane, each in some 40 bytes, since
+// a long backlog fills the rings of all lanes of all outboxes. So documents are known
+// by a hash of their ID. That two of the 4,096 share one, of 64 bits, is one in
+// 2,000,000,000,000; then the later one is taken for the other until the ring has gone
+// round, and is found by the next sweep after that.
 type settledRing struct {
-	records map[string]settled // by document ID
+	marked  map[document]instant // versions that were written before this server time are settled
+	deleted map[document]settled // what was deleted, which is rare
 	size    int
-	order   []string // of the documents: grows to size, then goes round
+	order   []document // grows to size, then goes round
 	next    int
 	// forgotten is the latest server time of a settlement that is not remembered
 	// any more.
 	forgotten instant
 }
+
+// document is the hash of a document's ID.
+type document uint64
+
+var documents = maphash.MakeSeed()
+
+func documentOf(id string) document { return document(maphash.String(documents, id)) }
 
 // settled tells which versions of a document are older than its settlement.
 type settled struct {
@@ -81,26 +94,46 @@ func instantOf(t time.Time) instant {
 }
 
 func newSettledRing(size int) *settledRing {
-	return &settledRing{records: make(map[string]settled), size: size}
+	return &settledRing{marked: make(map[document]instant), deleted: make(map[document]settled), size: size}
 }
 
 func (r *settledRing) add(id string, s settled) {
-	if _, ok := r.records[id]; !ok {
-		r.push(id)
+	d := documentOf(id)
+	if _, known := r.of(d); !known {
+		r.push(d)
 	}
-	r.records[id] = s
+	r.forget(d)
+	if s.created == 0 && s.since == 0 {
+		r.marked[d] = s.at
+	} else {
+		r.deleted[d] = s
+	}
+}
+
+func (r *settledRing) of(d document) (settled, bool) {
+	if at, known := r.marked[d]; known {
+		return settled{at: at}, true
+	}
+	s, known := r.deleted[d]
+	return s, known
+}
+
+func (r *settledRing) forget(d document) {
+	delete(r.marked, d)
+	delete(r.deleted, d)
 }
 
 // push takes up a document in the place of the one that is there the longest.
-func (r *settledRing) push(id string) {
+func (r *settledRing) push(d document) {
 	if len(r.order) < r.size {
-		r.order = append(r.order, id)
+		r.order = append(r.order, d)
 		return
 	}
 	oldest := r.order[r.next]
-	r.forgotten = max(r.forgotten, r.records[oldest].at, r.records[oldest].since)
-	delete(r.records, oldest)
-	r.order[r.next] = id
+	s, _ := r.of(oldest)
+	r.forgotten = max(r.forgotten, s.at, s.since)
+	r.forget(oldest)
+	r.order[r.next] = d
 	r.next = (r.next + 1) % r.size
 }
 
@@ -112,7 +145,7 @@ const readSkew = time.Second
 // settlement that is forgotten, and was read before that, may be what was settled.
 // While a reader keeps up, what it reads is younger than any that is forgotten.
 func (r *settledRing) judge(d Sight) Judgement {
-	if s, ok := r.records[d.ID]; ok && s.covers(d) {
+	if s, known := r.of(documentOf(d.ID)); known && s.covers(d) {
 		return Known
 	}
 	if r.forgotten != 0 && instantOf(d.UpdateTime) <= r.forgotten && instantOf(d.ReadTime) < r.forgotten+instant(readSkew) {

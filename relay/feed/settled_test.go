@@ -17,7 +17,7 @@ func TestSettledRingRemembersTheLast(t *testing.T) {
 		ids := rapid.SliceOf(rapid.IntRange(0, 12)).Draw(t, "ids")
 		ring := newSettledRing(size)
 		var first []string // in the order in which the ring took them up
-		last := make(map[string]time.Time)
+		last := make(map[string]settled)
 		for i, n := range ids {
 			id := fmt.Sprint(n)
 			if !slices.Contains(first, id) {
@@ -26,19 +26,24 @@ func TestSettledRingRemembersTheLast(t *testing.T) {
 					first = first[1:]
 				}
 			}
-			last[id] = at(int64(i))
-			ring.add(id, settled{at: instantOf(last[id])})
+			last[id] = settled{at: instantOf(at(int64(i)))}
+			if rapid.Bool().Draw(t, "deleted") {
+				last[id] = settled{created: instantOf(at(int64(i))), since: instantOf(at(int64(i + 1)))}
+			}
+			ring.add(id, last[id])
 		}
-		if len(ring.records) != len(first) || len(ring.order) != len(first) {
-			t.Fatalf("the ring holds %d records, want %d", len(ring.records), len(first))
+		if ring.len() != len(first) || len(ring.order) != len(first) {
+			t.Fatalf("the ring holds %d records, want %d", ring.len(), len(first))
 		}
 		for _, id := range first {
-			if got := ring.records[id].at; got != instantOf(last[id]) {
+			if got, _ := ring.of(documentOf(id)); got != last[id] {
 				t.Fatalf("%s was settled at %v, want %v", id, got, last[id])
 			}
 		}
 	})
 }
+
+func (r *settledRing) len() int { return len(r.marked) + len(r.deleted) }
 
 func TestInstantsHaveTheOrderOfTheirTimes(t *testing.T) {
 	last := instantOf(time.Time{})
@@ -128,7 +133,7 @@ func TestSettlementsAreForgottenByLane(t *testing.T) {
 			if got, _ := m.Judge(test.seen, contracts.CriticalLane); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
-			if n := len(m.settled[test.flood].records); n != settledMemory {
+			if n := m.settled[test.flood].len(); n != settledMemory {
 				t.Errorf("%d settlements of a lane are remembered, want %d", n, settledMemory)
 			}
 		})
