@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"outboxrelay/relay/feed"
@@ -16,10 +17,14 @@ type batch struct {
 	leaves *entry
 }
 
-// decode decodes what is new in docs, which are complete commits.
-func (r *reader) decode(ctx context.Context, docs []Doc) batch {
-	b := batch{entries: make([]*entry, 0, len(docs))}
-	for _, d := range docs {
+// decode decodes what is new in docs, which are complete commits together.
+func (r *reader) decode(ctx context.Context, docs ...[]Doc) batch {
+	n := 0
+	for _, some := range docs {
+		n += len(some)
+	}
+	b := batch{entries: make([]*entry, 0, n)}
+	for d := range each(docs) {
 		if isCanary(d) {
 			continue
 		}
@@ -43,6 +48,19 @@ func (r *reader) decode(ctx context.Context, docs []Doc) batch {
 	}
 	r.intake.ledger.step(feed.Sized{Feed: r.intake.feed, Records: len(b.entries), Bytes: size})
 	return b
+}
+
+// each goes through the documents of all lists.
+func each(lists [][]Doc) iter.Seq[Doc] {
+	return func(yield func(Doc) bool) {
+		for _, docs := range lists {
+			for _, d := range docs {
+				if !yield(d) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // sized has the feed learn from documents that are not decoded yet, or will not be,

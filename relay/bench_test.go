@@ -18,7 +18,7 @@ func BenchmarkNewEntry(b *testing.B) {
 	o := r.newOutbox(catalog.Shares()[0], always{})
 	rec := catalog.Sample(rand.New(rand.NewPCG(1, 1)), o.spec, "agg", 1, time.Now())
 	fields := rec.ProducerFields()
-	d := Doc{ID: rec.ID, CreatedAt: rec.CreatedAt, Fields: func() map[string]any { return maps.Clone(fields) }}
+	d := Doc{ID: rec.ID, CreatedAt: rec.CreatedAt, Content: told(func() map[string]any { return maps.Clone(fields) })}
 	if e := o.newEntry(d, o.intakes[0]); len(e.faults) > 0 {
 		b.Fatal(e.faults)
 	}

@@ -89,9 +89,9 @@ func (s *settler) halve(ctx context.Context, batch []*settlement) {
 func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, error) {
 	delay := newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
 	for {
-		var writes []Write
+		writes := make([]Write, 0, len(batch))
 		for _, st := range batch {
-			writes = append(writes, st.writes()...)
+			writes = st.writes(writes)
 		}
 		writes = once(writes)
 		began := s.now()

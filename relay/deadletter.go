@@ -51,8 +51,8 @@ func (o *outbox) bury(e *entry, reason contracts.Reason, tier contracts.Tier) {
 	if o.freezing(&item) {
 		o.freezes.dying(item.AggregateID)
 	}
-	if e.doc.Raw != nil {
-		d.copyDoc(e.doc)
+	if e.doc != nil {
+		d.copyDoc(*e.doc)
 	}
 	o.settle(e, &settlement{entry: e, kind: settleDead, dead: d, at: now, size: len(e.data) + d.size + 4096})
 }

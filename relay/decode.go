@@ -40,7 +40,7 @@ func (o *outbox) decode(d Doc) (rec *contracts.Record, checked contracts.Checked
 // decodePlain judges a plain record. It reports false for one that is not, or that
 // breaks the contract, of which the fields tell more.
 func (o *outbox) decodePlain(d Doc) (*contracts.Record, contracts.Checked, bool) {
-	if d.Record == nil {
+	if d.Content == nil {
 		return nil, contracts.Checked{}, false
 	}
 	rec := d.Record()
@@ -102,7 +102,7 @@ func (d Doc) raw() (raw map[string]any, whole bool) {
 }
 
 func (d Doc) parts() map[string]any {
-	if d.Parts == nil {
+	if d.Content == nil {
 		return map[string]any{}
 	}
 	return d.Parts()

@@ -11,7 +11,7 @@ import (
 // breaks the contract, whatever is wrong with the program.
 func TestAPanicOverARecordIsItsFault(t *testing.T) {
 	tests := map[string]func(o *outbox, d *Doc){
-		"when it is decoded": func(_ *outbox, d *Doc) { d.Fields = func() map[string]any { panic("no such value") } },
+		"when it is decoded": func(_ *outbox, d *Doc) { d.Content = told(func() map[string]any { panic("no such value") }) },
 		"when it is judged":  func(o *outbox, _ *Doc) { o.catalog = nil },
 	}
 	for name, breaks := range tests {

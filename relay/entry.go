@@ -15,7 +15,7 @@ import (
 type entry struct {
 	feed.Record
 	outbox *outbox
-	doc    Doc
+	doc    *Doc // with faults, for the dead letter; nil without
 	rec    *contracts.Record
 	route  *contracts.EventRoute
 	lane   contracts.Lane   // the lane it runs in: the catalog's
@@ -36,12 +36,12 @@ type entry struct {
 	hasLeft chan struct{} // closed when it has left memory, if somebody waits for that; guarded by the ledger
 }
 
-// describe fills in what the feeds and its lane know of e, which in read; one that
-// was searched and that no feed brings, without it.
-func (e *entry) describe(in *intake) {
+// describe fills in what the feeds and its lane know of e, which was read as d by in;
+// of one that was searched and that no feed brings, without it.
+func (e *entry) describe(d Doc, in *intake) {
 	rec := e.rec
 	e.Record = feed.Record{
-		Sight: e.doc.sight(), Origin: feed.Read, Aggregate: aggregateKey(e.outbox.spec.Name, rec.AggregateID), AggregateID: rec.AggregateID,
+		Sight: d.sight(), Origin: feed.Read, Aggregate: aggregateKey(e.outbox.spec.Name, rec.AggregateID), AggregateID: rec.AggregateID,
 		Version: rec.AggregateVersion, Faulty: len(e.faults) > 0, Retrying: rec.Status == contracts.Retrying,
 		Size: recordOverhead + int64(len(e.data)+roughSize(rec.Payload)), Owner: e,
 	}
@@ -55,7 +55,7 @@ func (e *entry) describe(in *intake) {
 		e.Home = in.feed
 	}
 	e.task = lanes.Task{
-		Aggregate: e.Aggregate, Version: rec.AggregateVersion, Tie: e.doc.ID, Appended: rec.CreatedAt, Work: e,
+		Aggregate: e.Aggregate, Version: rec.AggregateVersion, Tie: d.ID, Appended: rec.CreatedAt, Work: e,
 	}
 }
 

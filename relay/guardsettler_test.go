@@ -53,10 +53,10 @@ func TestASettlementThatPanicsIsWrittenLater(t *testing.T) {
 		for i := range records {
 			id := fmt.Sprint("r-", i)
 			e := &entry{
-				outbox: o, route: o.spec.Events[0], lane: contracts.StandardLane, doc: Doc{ID: id},
+				outbox: o, route: o.spec.Events[0], lane: contracts.StandardLane,
 				rec: &contracts.Record{Outbox: "schedOutbox", ID: id, AggregateID: id},
 			}
-			e.describe(nil)
+			e.describe(Doc{ID: id}, nil)
 			o.ledger.step(feed.Found{Record: &e.Record})
 			s.settle(&settlement{entry: e, kind: settleDelivered, at: time.Now()})
 			want = append(want, id)

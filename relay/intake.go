@@ -58,7 +58,8 @@ func ask[T any](in *intake, f func(*feed.Feed) T) T {
 func (in *intake) take(o *outbox, e feed.Event) feed.Taken {
 	in.submitting.Lock()
 	defer in.submitting.Unlock()
-	actions, taken := in.ledger.take(e)
+	var few [fewActions]feed.Action
+	actions, taken := in.ledger.take(e, few[:0])
 	o.submitTaken(actions)
 	return taken
 }

@@ -19,16 +19,20 @@ func newLedger() *ledger { return &ledger{machine: feed.New()} }
 // step hands over an event. It tells whoever waits; what else is to be done about
 // the event is the caller's.
 func (l *ledger) step(e feed.Event) []feed.Action {
-	actions, _ := l.take(e)
+	actions, _ := l.take(e, nil)
 	return actions
 }
 
-// take is step for records that were read: it tells how far they were taken in.
-func (l *ledger) take(e feed.Event) ([]feed.Action, feed.Taken) {
+// fewActions is how many actions most events leave to the caller at most, who has room
+// for them.
+const fewActions = 2
+
+// take is step that adds the actions to rest, and tells how far records that were read
+// were taken in.
+func (l *ledger) take(e feed.Event, rest []feed.Action) ([]feed.Action, feed.Taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	actions, taken := l.machine.Step(e)
-	var rest []feed.Action
 	for _, a := range actions {
 		switch a.Do {
 		case feed.HaveRoom:
@@ -48,7 +52,8 @@ func (l *ledger) take(e feed.Event) ([]feed.Action, feed.Taken) {
 
 // becomes hands over an event and returns what becomes of its record.
 func (l *ledger) becomes(e feed.Event) feed.Action {
-	actions := l.step(e)
+	var few [fewActions]feed.Action
+	actions, _ := l.take(e, few[:0])
 	return actions[len(actions)-1]
 }
 

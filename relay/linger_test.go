@@ -50,7 +50,7 @@ func settleSteadily(t *testing.T, takes time.Duration, backlogs int32) (commits 
 		const records = 1000
 		for range records {
 			e := &entry{outbox: o, rec: &contracts.Record{Outbox: spec.Name}, route: spec.Events[0]}
-			e.describe(nil)
+			e.describe(Doc{}, nil)
 			s.settle(&settlement{entry: e, kind: settleDelivered, at: time.Now()})
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -123,9 +123,9 @@ func TestSizeOfARecordCountsWhatItKeeps(t *testing.T) {
 	r, _ := newTestRelay(t)
 	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
 	doc := docOf(1, 0)
-	doc.Fields = func() map[string]any {
+	doc.Content = told(func() map[string]any {
 		return map[string]any{contracts.FieldPayload: map[string]any{"text": strings.Repeat("x", 100_000)}}
-	}
+	})
 	e := o.newEntry(doc, o.intakes[0])
 	if len(e.faults) == 0 {
 		t.Fatal("the record has no faults")

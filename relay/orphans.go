@@ -49,7 +49,7 @@ func (s *sweeper) orphans(ctx context.Context) error {
 		aggregateID, _ := d.fields()[contracts.FieldAggregateID].(string)
 		if found < sweepPages*sweepPage && !slices.Contains(frozen, aggregateID) {
 			found++
-			d.Fields, d.Raw, d.Parts, d.Record = nil, nil, nil, nil
+			d.Content = nil
 			byAggregate[aggregateID] = append(byAggregate[aggregateID], d)
 		}
 	})
@@ -143,7 +143,7 @@ func (s *sweeper) cannotTurn(ctx context.Context, d Doc, cause error) error {
 	e := o.newEntry(now, nil)
 	e.tier = e.tier.Stricter(contracts.ReviewRequired)
 	e.faults = append(e.faults, contracts.Fault{Field: contracts.FieldStatus, Problem: "is held without a freeze, and cannot be changed: " + cause.Error()})
-	e.describe(nil)
+	e.describe(now, nil)
 	o.found(e)
 	return nil
 }

@@ -33,9 +33,9 @@ func (s *shelf) Get(_ context.Context, _, id string) (Doc, bool, error) {
 func standingAs(s contracts.Status, version int64, later time.Duration) Doc {
 	d := docOf(version, 10*time.Second)
 	d.UpdateTime, d.ReadTime = at(60_000).Add(later-time.Second), at(60_000).Add(later)
-	d.Fields = func() map[string]any {
+	d.Content = told(func() map[string]any {
 		return map[string]any{contracts.FieldAggregateVersion: version, contracts.FieldStatus: string(s)}
-	}
+	})
 	return d
 }
 

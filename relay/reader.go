@@ -116,21 +116,24 @@ func (r *reader) fallBehind(behind bool) {
 
 // readPage reads and decodes one page, behind what was carried over from the
 // one before. next is zero when pages have come to their end. As raw documents
-// take several times the memory of what remains of them, few pages of a lane
-// are in work at once, but small ones.
+// take memory besides what remains of them, one page of a lane's backlogs is in work
+// at a time, small ones apart.
 func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b batch, rest []Doc, next Position, err error) {
-	slots := r.outbox.pageSlots[r.intake.lane]
-	select {
-	case slots <- struct{}{}:
-	case <-ctx.Done():
-		return batch{}, nil, Position{}, ctx.Err()
+	free := func() {}
+	defer func() { free() }()
+	if r.behind {
+		if free, err = r.turn(ctx); err != nil {
+			return batch{}, nil, Position{}, err
+		}
 	}
-	free := sync.OnceFunc(func() { <-slots })
-	defer free()
 	page, full, err := r.fetch(ctx, after)
 	if err == nil {
 		if small(page) {
 			free()
+		} else if !r.behind {
+			if free, err = r.turn(ctx); err != nil {
+				return batch{}, nil, Position{}, err
+			}
 		}
 		r.outbox.lookAgain(ctx)
 	}
@@ -141,16 +144,31 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 		return batch{}, nil, Position{}, err
 	}
 	r.sized(page)
-	old := slices.DeleteFunc(slices.Clone(page), fresh)
-	docs := append(carry, old...)
+	read := len(page)
+	page = slices.DeleteFunc(page, fresh)
 	// What has no time for its createdAt comes last, at no place to read on from.
-	if full && len(old) == len(page) && after.Before(page[len(page)-1].position()) {
-		next = page[len(page)-1].position()
-		docs, rest = cutLastGroup(docs)
+	if full && len(page) == read && after.Before(page[read-1].position()) {
+		next = page[read-1].position()
+		if page, rest = cutLastGroup(page); len(page) == 0 {
+			carry, rest = cutLastGroup(append(carry, rest...))
+		}
 	}
-	b = r.decode(ctx, docs)
+	b = r.decode(ctx, carry, page)
 	r.begun()
 	return b, rest, next, nil
+}
+
+// turn waits for the turn of the lane's next page, and returns what ends it. A page
+// of a backlog waits before it is read; the first one of an outbox, which is the way of
+// what waits when the relay starts, only before it is decoded.
+func (r *reader) turn(ctx context.Context) (end func(), err error) {
+	slots := r.outbox.pageSlots[r.intake.lane]
+	select {
+	case slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-slots }), nil
+	case <-ctx.Done():
+		return func() {}, ctx.Err()
+	}
 }
 
 // page reads a page, and reports whether there may be more behind it. What came

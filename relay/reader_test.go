@@ -34,9 +34,17 @@ func testReader(t *testing.T, page ...Doc) *reader {
 func docOf(version int64, age time.Duration) Doc {
 	return Doc{
 		ID: fmt.Sprint("v", version), CreatedAt: at(60_000).Add(-age), ReadTime: at(60_000),
-		Fields: func() map[string]any { return map[string]any{contracts.FieldAggregateVersion: version} },
+		Content: told(func() map[string]any { return map[string]any{contracts.FieldAggregateVersion: version} }),
 	}
 }
+
+// told is a content that is decoded so, and is not plain.
+type told func() map[string]any
+
+func (t told) Fields() map[string]any  { return t() }
+func (t told) Raw() map[string]any     { return t() }
+func (told) Parts() map[string]any     { return map[string]any{} }
+func (told) Record() *contracts.Record { return nil }
 
 func versionsOf(entries []*entry) (versions []int64) {
 	for _, e := range entries {

@@ -67,13 +67,12 @@ func TestAGateThatOpensWithinARunLetsNothingOvertake(t *testing.T) {
 	entryOf := func(aggregate string, version, place int64) *entry {
 		e := &entry{
 			outbox: o, route: route, lane: route.Lane, tier: route.Tier,
-			doc: Doc{ID: fmt.Sprint(aggregate, version), CreatedAt: at(place), Raw: func() map[string]any { return nil }},
 			rec: &contracts.Record{
 				Outbox: "schedOutbox", ID: fmt.Sprint(aggregate, version), EventType: "ScheduleAssigned",
 				AggregateID: aggregate, AggregateVersion: version, Status: contracts.Pending,
 			},
 		}
-		e.describe(in)
+		e.describe(Doc{ID: e.rec.ID, CreatedAt: at(place)}, in)
 		if taken := in.take(o, feed.Batch{Feed: in.feed, Records: []*feed.Record{&e.Record}}); taken.Stopped != feed.StoppedSubmit {
 			t.Fatalf("not taken: %+v", taken)
 		}

@@ -24,13 +24,8 @@ type settlement struct {
 	// at is the moment that the settlement tells of.
 	at time.Time
 	// since is when the span of it begins, if the record is traced.
-	since time.Time
-	// What a retry says: a copy, since the record stays with its lane.
-	attempts    int
-	nextAttempt time.Time
-	lastError   string
-	errors      []contracts.AttemptError
-	targets     []string // those that acknowledged
+	since  time.Time
+	failed *failedAttempt // settleRetry only
 	// sent is the update time on which the writes were last conditioned.
 	sent time.Time
 	// size is the rough number of bytes that its writes carry.
@@ -40,6 +35,16 @@ type settlement struct {
 	slim int
 	// over says that it is written, or needs not be.
 	over bool
+}
+
+// failedAttempt is what a settlement says of a failed attempt: a copy, since the record stays
+// with its lane.
+type failedAttempt struct {
+	attempts  int
+	next      time.Time
+	lastError string
+	errors    []contracts.AttemptError
+	targets   []string // those that acknowledged
 }
 
 // settleKind is the bounded word for what a settlement says.
@@ -100,7 +105,9 @@ func (s *settler) settle(st *settlement) {
 // tell hands over what became of a settlement, and queues the one of its record that
 // is to be written now. It reports whether there is one.
 func (s *settler) tell(st *settlement, e feed.Event) (another bool) {
-	for _, a := range st.entry.outbox.ledger.step(e) {
+	var few [fewActions]feed.Action
+	actions, _ := st.entry.outbox.ledger.take(e, few[:0])
+	for _, a := range actions {
 		if a.Do == feed.Write {
 			another = true
 			s.push(settlementOf(a))

@@ -64,12 +64,12 @@ func TestNoRetryIsMarkedWithoutTheLease(t *testing.T) {
 				running.Go(func() { s.run(t.Context()) })
 				failing, other := testEntry(t, r, 0), testEntry(t, r, 0)
 				failing.outbox.grant, other.outbox.grant = grant, grant
-				s.settle(&settlement{entry: failing, kind: settleRetry, at: time.Now(), attempts: 1})
+				s.settle(&settlement{entry: failing, kind: settleRetry, at: time.Now(), failed: &failedAttempt{attempts: 1}})
 				s.settle(&settlement{entry: other, kind: settleDelivered, at: time.Now()})
 				time.Sleep(time.Hour)
 				if test.back {
 					grant.lapsed.Store(false)
-					s.settle(&settlement{entry: failing, kind: settleRetry, at: time.Now(), attempts: 2})
+					s.settle(&settlement{entry: failing, kind: settleRetry, at: time.Now(), failed: &failedAttempt{attempts: 2}})
 				}
 				s.drain()
 				running.Wait()

@@ -50,26 +50,31 @@ type Doc struct {
 	CreateTime time.Time // of the document, by the server
 	UpdateTime time.Time // of the document, by the server
 	ReadTime   time.Time // when the server read it
-	// Fields decodes the document into plain Go values (see
-	// contracts.DecodeRecord). It is costly, so it is not done for documents
-	// that turn out to be known.
-	Fields func() map[string]any
-	// Raw is the document in the store's own values, for a faithful copy.
-	Raw func() map[string]any
-	// Parts decodes the fields that a record has, each for itself, and leaves out
-	// what cannot be decoded: for a document over which Fields panics. nil: none.
-	Parts func() map[string]any
-	// Record decodes the document at less cost, if it is one of a plain record, and
-	// returns nil if it is not; nil: of none. Of a record that keeps to its contract
-	// it says what contracts.DecodeRecord would say, with the payload as JSON. Of one
-	// that does not, Fields tells more.
-	Record func() *contracts.Record
+	Content              // nil: it was let go of
 	// Size is how many bytes the document has, as it came; 0: that is not known.
 	Size int
 	// More says that the page ends here for its Scan's Bytes: there may be more behind.
 	More bool
 	// Nonce is the value of a canary's nonce field; empty for records.
 	Nonce string
+}
+
+// Content is what a document holds, decoded as far as one asks for it.
+type Content interface {
+	// Fields decodes the document into plain Go values (see
+	// contracts.DecodeRecord). It is costly, so it is not done for documents
+	// that turn out to be known.
+	Fields() map[string]any
+	// Raw is the document in the store's own values, for a faithful copy.
+	Raw() map[string]any
+	// Parts decodes the fields that a record has, each for itself, and leaves out
+	// what cannot be decoded: for a document over which Fields panics.
+	Parts() map[string]any
+	// Record decodes the document at less cost, if it is one of a plain record, and
+	// returns nil if it is not. Of a record that keeps to its contract it says what
+	// contracts.DecodeRecord would say, with the payload as JSON. Of one that does
+	// not, Fields tells more.
+	Record() *contracts.Record
 }
 
 // Scan describes one of the relay's queries on an outbox collection.

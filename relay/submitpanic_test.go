@@ -20,13 +20,12 @@ func TestAPanicInASubmissionLeavesNothingInMemory(t *testing.T) {
 		id := fmt.Sprint(i)
 		e := &entry{
 			outbox: o, route: route, lane: route.Lane, tier: route.Tier,
-			doc: Doc{ID: id, CreatedAt: at(int64(i + 1))},
 			rec: &contracts.Record{Outbox: "schedOutbox", ID: id, AggregateID: id, AggregateVersion: 1, Status: contracts.Pending},
 		}
 		if i == 0 {
 			e.lane = "NOWHERE" // which has no pool
 		}
-		e.describe(in)
+		e.describe(Doc{ID: id, CreatedAt: at(int64(i + 1))}, in)
 		page = append(page, &e.Record)
 	}
 	err := o.guard.do(partReader, func() error {

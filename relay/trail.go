@@ -172,7 +172,7 @@ func (t *trail) settled(st *settlement) {
 	switch st.kind {
 	case settleRetry:
 		t.span.AddEvent("retry", trace.WithTimestamp(now), trace.WithAttributes(
-			spanAttempt.Int(st.attempts), attribute.String("outbox_relay.next_attempt_at", st.nextAttempt.UTC().Format(time.RFC3339Nano))))
+			spanAttempt.Int(st.failed.attempts), attribute.String("outbox_relay.next_attempt_at", st.failed.next.UTC().Format(time.RFC3339Nano))))
 	case settleProgress:
 		t.endAt(outcomeLeft, now)
 	default:

@@ -49,10 +49,9 @@ func testEntry(t testing.TB, r *Relay, attempts int) *entry {
 	route := o.spec.Route("ScheduleAssigned")
 	e := &entry{
 		outbox: o, route: route, lane: route.Lane, tier: route.Tier,
-		doc: Doc{ID: "a", Raw: func() map[string]any { return nil }},
 		rec: &contracts.Record{Outbox: "schedOutbox", ID: "a", Status: contracts.Pending, Attempts: attempts},
 	}
-	e.describe(o.intakes[0])
+	e.describe(Doc{ID: "a"}, o.intakes[0])
 	e.Origin = feed.Searched
 	if actions := o.ledger.step(feed.Found{Record: &e.Record}); len(actions) != 1 || actions[0].Do != feed.Submit {
 		t.Fatalf("not taken: %v", actions)
@@ -67,8 +66,8 @@ func shutFunnel(t testing.TB, e *entry, targets ...string) {
 	t.Helper()
 	rec := *e.rec
 	rec.ID, rec.AggregateID = "another", "another"
-	probe := &entry{outbox: e.outbox, route: e.route, lane: e.lane, tier: e.tier, doc: Doc{ID: "another"}, rec: &rec}
-	probe.describe(e.outbox.intakes[0])
+	probe := &entry{outbox: e.outbox, route: e.route, lane: e.lane, tier: e.tier, rec: &rec}
+	probe.describe(Doc{ID: "another"}, e.outbox.intakes[0])
 	probe.Origin = feed.Searched
 	e.outbox.ledger.step(feed.Found{Record: &probe.Record})
 	tried := feed.Tried{Record: &probe.Record, Then: feed.Parks, Blocked: append(targets, "FUNNEL")}
@@ -178,15 +177,15 @@ func TestARunWithholdsWhatItsOlderRecordsWaitFor(t *testing.T) {
 	older := testEntry(t, r, 0)
 	rec := *older.rec
 	rec.ID, rec.AggregateVersion = "b", 1
-	stray := &entry{outbox: older.outbox, route: older.route, lane: older.lane, tier: older.tier, doc: Doc{ID: "b"}, rec: &rec}
-	stray.describe(nil)
+	stray := &entry{outbox: older.outbox, route: older.route, lane: older.lane, tier: older.tier, rec: &rec}
+	stray.describe(Doc{ID: "b"}, nil)
 	older.outbox.ledger.step(feed.Found{Record: &stray.Record})
 	shutFunnel(t, older)
 	var withheld []string
 	for _, e := range []*entry{older, stray} {
 		job, _, verdict := r.begin(t.Context(), &lanes.Task{Work: e}, &withheld)
 		if job == nil || !cmp.Equal(job.Targets, []string{"NOTIF_ROUTER"}) {
-			t.Errorf("record %s goes out as %+v, %v, want to NOTIF_ROUTER alone", e.doc.ID, job, verdict)
+			t.Errorf("record %s goes out as %+v, %v, want to NOTIF_ROUTER alone", e.ID, job, verdict)
 		}
 	}
 }

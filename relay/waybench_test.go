@@ -64,7 +64,7 @@ func benchWay(b *testing.B, tracer trace.Tracer) {
 	b.ReportAllocs()
 	for b.Loop() {
 		fields[contracts.FieldTraceparent] = parents[random.IntN(len(parents))]
-		d := Doc{ID: rec.ID, CreatedAt: rec.CreatedAt, Fields: func() map[string]any { return maps.Clone(fields) }}
+		d := Doc{ID: rec.ID, CreatedAt: rec.CreatedAt, Content: told(func() map[string]any { return maps.Clone(fields) })}
 		e := o.newEntry(d, nil)
 		if len(e.faults) > 0 || len(o.ledger.step(feed.Found{Record: &e.Record})) != 1 {
 			b.Fatal("not taken")

@@ -10,10 +10,10 @@ import (
 	"outboxrelay/relay/feed"
 )
 
-// writes renders the settlement. A mark of delivery carries no precondition,
+// writes adds the settlement to the writes of its batch. A mark of delivery carries no precondition,
 // because it is true whoever says it; everything else holds only for the
 // record as it was read or last written.
-func (st *settlement) writes() []Write {
+func (st *settlement) writes(to []Write) []Write {
 	e := st.entry
 	r := e.rec
 	base := look(e.outbox.ledger, func(m *feed.Machine) time.Time { return m.Changed(&e.Record) })
@@ -40,14 +40,14 @@ func (st *settlement) writes() []Write {
 		}
 	case settleRetry:
 		w.Fields = map[string]any{
-			contracts.FieldStatus: string(contracts.Retrying), contracts.FieldAttempts: st.attempts,
-			contracts.FieldNextAttemptAt: st.nextAttempt,
+			contracts.FieldStatus: string(contracts.Retrying), contracts.FieldAttempts: st.failed.attempts,
+			contracts.FieldNextAttemptAt: st.failed.next,
 		}
 		if st.slim == 0 {
-			w.Fields[contracts.FieldLastError] = st.lastError
-			w.Fields[contracts.FieldAttemptErrors] = errorList(st.errors)
-			if len(st.targets) > 0 {
-				w.Fields[contracts.FieldDeliveredTargets] = st.targets
+			w.Fields[contracts.FieldLastError] = st.failed.lastError
+			w.Fields[contracts.FieldAttemptErrors] = errorList(st.failed.errors)
+			if len(st.failed.targets) > 0 {
+				w.Fields[contracts.FieldDeliveredTargets] = st.failed.targets
 			}
 		}
 	case settleProgress:
@@ -75,11 +75,11 @@ func (st *settlement) writes() []Write {
 				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
 			}
 		}
-		return []Write{w, st.fence.Fence()}
+		return append(to, w, st.fence.Fence())
 	case settleDead:
-		return st.dead.writes(w, st)
+		return append(to, st.dead.writes(w, st)...)
 	}
-	return []Write{w}
+	return append(to, w)
 }
 
 // cutDown makes the settlement smaller, for a document so close to Firestore's
@@ -121,15 +121,16 @@ func errorList(errs []contracts.AttemptError) []any {
 // atLeast keeps the attempts that a document tells of: those of an owner before,
 // whose marks came late, count too.
 func (st *settlement) atLeast(d Doc) {
-	if counted, _ := d.fields()[contracts.FieldAttempts].(int64); st.kind == settleRetry {
-		st.attempts = max(st.attempts, int(min(counted, math.MaxInt32)))
+	if st.kind == settleRetry {
+		counted, _ := d.fields()[contracts.FieldAttempts].(int64)
+		st.failed.attempts = max(st.failed.attempts, int(min(counted, math.MaxInt32)))
 	}
 }
 
 // retrySettlement says that e failed and is tried again at next.
 func retrySettlement(e *entry, next, now time.Time) *settlement {
-	return &settlement{
-		entry: e, kind: settleRetry, at: now, nextAttempt: next, attempts: e.rec.Attempts, lastError: e.rec.LastError,
-		errors: slices.Clone(e.rec.AttemptErrors), targets: slices.Clone(e.rec.DeliveredTargets), size: 4096,
-	}
+	return &settlement{entry: e, kind: settleRetry, at: now, size: 4096, failed: &failedAttempt{
+		attempts: e.rec.Attempts, next: next, lastError: e.rec.LastError,
+		errors: slices.Clone(e.rec.AttemptErrors), targets: slices.Clone(e.rec.DeliveredTargets),
+	}}
 }

@@ -13,9 +13,7 @@ import (
 func document(snap *firestore.DocumentSnapshot, readTime time.Time) relay.Doc {
 	d := relay.Doc{
 		ID: snap.Ref.ID, CreateTime: snap.CreateTime, UpdateTime: snap.UpdateTime, ReadTime: readTime,
-		Fields: func() map[string]any { return dlqfirestore.Plain(snap.Data()) },
-		Raw:    snap.Data,
-		Parts:  func() map[string]any { return parts(snap) },
+		Content: snapshot{snap},
 	}
 	if v, err := snap.DataAtPath(firestore.FieldPath{contracts.FieldCreatedAt}); err == nil {
 		d.CreatedAt, _ = v.(time.Time)
@@ -25,6 +23,17 @@ func document(snap *firestore.DocumentSnapshot, readTime time.Time) relay.Doc {
 	}
 	return d
 }
+
+// snapshot is a document as the SDK has it.
+type snapshot struct{ *firestore.DocumentSnapshot }
+
+func (s snapshot) Fields() map[string]any { return dlqfirestore.Plain(s.Data()) }
+
+func (s snapshot) Raw() map[string]any { return s.Data() }
+
+func (s snapshot) Parts() map[string]any { return parts(s.DocumentSnapshot) }
+
+func (snapshot) Record() *contracts.Record { return nil }
 
 // parts decodes what can be decoded of a record's fields, for a document over
 // which the SDK panics: it does over values that it does not know.

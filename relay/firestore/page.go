@@ -49,7 +49,7 @@ func (s *Store) page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := page{from: s.writing, outbox: sc.Outbox, parent: []byte(req.GetParent() + "/" + sc.Outbox + "/"), docs: make([]relay.Doc, 0, min(sc.Limit, 64))}
+	p := page{from: s.writing, outbox: sc.Outbox, parent: []byte(req.GetParent() + "/" + sc.Outbox + "/"), docs: make([]relay.Doc, 0, expected(sc))}
 	for {
 		if n := len(p.docs); n > 0 && sc.Bytes > 0 && p.bytes >= sc.Bytes {
 			p.docs[n-1].More = true
@@ -63,6 +63,15 @@ func (s *Store) page(ctx context.Context, sc relay.Scan) ([]relay.Doc, error) {
 			return nil, errors.Join(p.failed, err)
 		}
 	}
+}
+
+// expected is how many documents a page has room for from the start: one behind
+// another is mostly full, the first of an outbox mostly is not.
+func expected(sc relay.Scan) int {
+	if sc.After.Zero() {
+		return min(sc.Limit, 64)
+	}
+	return sc.Limit
 }
 
 // page takes in the answers to its query, one by one.
@@ -141,7 +150,7 @@ func (p *page) add(h head, encoded []byte, readAt time.Time) {
 	r := &received{from: p.from, outbox: p.outbox, id: h.id, document: encoded, readAt: readAt}
 	p.docs = append(p.docs, relay.Doc{
 		ID: h.id, CreatedAt: h.createdAt, CreateTime: h.createTime, UpdateTime: h.updateTime, ReadTime: readAt,
-		Fields: r.fields, Raw: r.raw, Parts: r.parts, Record: r.record, Size: len(encoded),
+		Content: r, Size: len(encoded),
 	})
 }
 
@@ -153,12 +162,12 @@ type received struct {
 	readAt     time.Time
 }
 
-func (r *received) record() *contracts.Record { return decodeRecord(r.outbox, r.id, r.document) }
+func (r *received) Record() *contracts.Record { return decodeRecord(r.outbox, r.id, r.document) }
 
-func (r *received) fields() map[string]any { return dlqfirestore.Plain(r.raw()) }
+func (r *received) Fields() map[string]any { return dlqfirestore.Plain(r.Raw()) }
 
-// raw panics, as the SDK does, over what cannot be decoded.
-func (r *received) raw() map[string]any {
+// Raw panics, as the SDK does, over what cannot be decoded.
+func (r *received) Raw() map[string]any {
 	snap, err := r.snapshot()
 	if err != nil {
 		panic(err)
@@ -166,7 +175,7 @@ func (r *received) raw() map[string]any {
 	return snap.Data()
 }
 
-func (r *received) parts() map[string]any {
+func (r *received) Parts() map[string]any {
 	snap, err := r.snapshot()
 	if err != nil {
 		return map[string]any{}

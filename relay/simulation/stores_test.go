@@ -41,8 +41,7 @@ func (s relayStore) Page(ctx context.Context, scan relay.Scan) ([]relay.Doc, err
 	s.world.judge.showed(s.wire, "page", scan.Outbox, found)
 	docs := relayDocs(found, at)
 	for i := range docs {
-		d := docs[i]
-		docs[i].Record = func() *contracts.Record { return plainRecord(scan.Outbox, d) }
+		docs[i].Content = paged{docs[i], scan.Outbox}
 	}
 	return docs, nil
 }
@@ -138,12 +137,27 @@ func relayDocs(docs []*document, at time.Time) []relay.Doc {
 }
 
 func relayDoc(d *document, at time.Time) relay.Doc {
-	fields := func() map[string]any { return copied(d.fields) }
-	out := relay.Doc{ID: d.id, CreateTime: d.created, UpdateTime: d.updated, ReadTime: at, Fields: fields, Raw: fields, Parts: fields}
+	out := relay.Doc{ID: d.id, CreateTime: d.created, UpdateTime: d.updated, ReadTime: at, Content: listened(d.fields)}
 	out.CreatedAt, _ = d.fields[contracts.FieldCreatedAt].(time.Time)
 	out.Nonce, _ = d.fields[relay.FieldCanary].(string)
 	return out
 }
+
+// listened is a document's content as a listener tells of it.
+type listened map[string]any
+
+func (l listened) Fields() map[string]any  { return copied(l) }
+func (l listened) Raw() map[string]any     { return copied(l) }
+func (l listened) Parts() map[string]any   { return copied(l) }
+func (listened) Record() *contracts.Record { return nil }
+
+// paged is a document's content as a page has it.
+type paged struct {
+	relay.Doc
+	outbox string
+}
+
+func (p paged) Record() *contracts.Record { return plainRecord(p.outbox, p.Doc) }
 
 // plainRecord is what a page of Firestore has of a plain record; nil: of no other.
 func plainRecord(outbox string, d relay.Doc) *contracts.Record {
