@@ -54,7 +54,7 @@ func (c *Client) commitRequest(writes []dlq.Write) (*pb.CommitRequest, error) {
 			return nil, err
 		}
 		if i == 0 { // most are of one kind
-			e.out = slices.Grow(e.out, (len(e.out)+slack)*(len(writes)-1))
+			e.out = slices.Grow(e.out, min((len(e.out)+slack)*(len(writes)-1), mostRoom))
 		}
 	}
 	if len(e.out) == 0 {
@@ -65,5 +65,10 @@ func (c *Client) commitRequest(writes []dlq.Write) (*pb.CommitRequest, error) {
 	return req, nil
 }
 
-// slack is by how many bytes a write may well be longer than the first of its commit.
-const slack = 8
+const (
+	// slack is by how many bytes a write may well be longer than the first of its commit.
+	slack = 8
+	// mostRoom is how many bytes are taken ahead at most, well above those of 200 marks:
+	// a commit may begin with a dead letter of 1 MiB, and go on with marks.
+	mostRoom = 128 << 10
+)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -286,6 +287,7 @@ func TestCommitRefusesWhatIsNoWrite(t *testing.T) {
 		"a document":      {{Collection: "c/a", ID: "b", Op: dlq.OpDelete}},
 		"empty path":      {{Collection: "", ID: "b", Op: dlq.OpDelete}},
 		"set and added":   {{Collection: "c", ID: "a", Op: dlq.OpUpdate, Fields: map[string]any{"x": 1}, Union: map[string][]string{"x": {"a"}}}},
+		"no text":         {{Collection: "c", ID: "a\xff", Op: dlq.OpUpdate, Fields: map[string]any{"x": "a"}}},
 		"nothing changes": {{Collection: "c", ID: "a", Op: dlq.OpUpdate}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -308,6 +310,23 @@ func marks(n int) []dlq.Write {
 		}}
 	}
 	return writes
+}
+
+// A commit takes room for what it holds: also where its first write is the largest.
+func TestCommitTakesNoRoomForWhatItDoesNotHold(t *testing.T) {
+	c, _ := captured(t)
+	writes := append([]dlq.Write{{
+		Collection: "dead-letters", ID: "a", Op: dlq.OpCreate, Fields: map[string]any{"record": strings.Repeat("x", 900<<10)},
+	}}, marks(199)...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := c.Commit(t.Context(), writes); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+		t.Errorf("%d MiB were allocated for a commit of 1", took>>20)
+	}
 }
 
 // BenchmarkCommitOnTheEmbeddedCloud commits 200 marks, the server's part included.

@@ -18,8 +18,9 @@ type wire struct {
 	encoder
 	out []byte // all writes of the commit, as fields of its request
 
-	write, document, value, inner []byte // parts of the write under way
-	paths                         []string
+	// Of the write under way: it, its document, a value of that, and its mask.
+	written, document, value, masked []byte
+	names                            []string // of its fields
 }
 
 // add adds a write. A merge that says nothing is none.
@@ -29,18 +30,18 @@ func (e *wire) add(w dlq.Write) error {
 		return err
 	}
 	if e.plain(w, name) {
-		e.out = appendBytes(e.out, fieldWrites, e.write)
+		e.out = appendBytes(e.out, fieldWrites, e.written)
 		return nil
 	}
 	message, err := e.encoder.write(w)
 	if err != nil || message == nil {
 		return err
 	}
-	e.write, err = proto.MarshalOptions{}.MarshalAppend(e.write[:0], message)
+	e.written, err = proto.MarshalOptions{}.MarshalAppend(e.written[:0], message)
 	if err != nil {
 		return err
 	}
-	e.out = appendBytes(e.out, fieldWrites, e.write)
+	e.out = appendBytes(e.out, fieldWrites, e.written)
 	return nil
 }
 
@@ -51,7 +52,7 @@ const (
 
 	fieldUpdate   protowire.Number = 1
 	fieldMask     protowire.Number = 3
-	fieldUnless   protowire.Number = 4
+	fieldCurrent  protowire.Number = 4
 	fieldName     protowire.Number = 1
 	fieldFields   protowire.Number = 2
 	fieldKey      protowire.Number = 1
@@ -73,18 +74,18 @@ func (e *wire) plain(w dlq.Write, name string) bool {
 	if w.Op != dlq.OpUpdate || !w.IfUnchangedSince.IsZero() || len(w.Union) > 0 || len(w.Fields) == 0 || !utf8.ValidString(name) {
 		return false
 	}
-	e.paths = e.paths[:0]
+	e.names = e.names[:0]
 	for field := range w.Fields {
 		if !isWord(field) {
 			return false
 		}
-		e.paths = append(e.paths, field)
+		e.names = append(e.names, field)
 	}
-	slices.Sort(e.paths)
+	slices.Sort(e.names)
 	e.document = appendText(e.document[:0], fieldName, name)
-	e.inner = e.inner[:0]
-	for _, field := range e.paths {
-		e.inner = appendText(e.inner, fieldPaths, field)
+	e.masked = e.masked[:0]
+	for _, field := range e.names {
+		e.masked = appendText(e.masked, fieldPaths, field)
 		if w.Fields[field] == nil {
 			continue // named in the mask alone, it is deleted
 		}
@@ -96,9 +97,9 @@ func (e *wire) plain(w dlq.Write, name string) bool {
 		e.document = appendText(e.document, fieldKey, field)
 		e.document = appendBytes(e.document, fieldValue, e.value)
 	}
-	e.write = appendBytes(e.write[:0], fieldUpdate, e.document)
-	e.write = appendBytes(e.write, fieldMask, e.inner)
-	e.write = appendBytes(e.write, fieldUnless, exists)
+	e.written = appendBytes(e.written[:0], fieldUpdate, e.document)
+	e.written = appendBytes(e.written, fieldMask, e.masked)
+	e.written = appendBytes(e.written, fieldCurrent, exists)
 	return true
 }
 
