@@ -53,7 +53,7 @@ func apart(m proto.Message) (known proto.Message, wire []byte) {
 		}
 	case *firestorepb.CommitRequest:
 		if wire = m.ProtoReflect().GetUnknown(); len(wire) > 0 && len(r.GetWrites()) == 0 {
-			return &firestorepb.CommitRequest{Database: r.GetDatabase(), Transaction: r.GetTransaction()}, wire
+			return &firestorepb.CommitRequest{Database: r.GetDatabase(), Transaction: r.GetTransaction(), RequestOptions: r.GetRequestOptions()}, wire
 		}
 	}
 	return m, nil

@@ -1,12 +1,14 @@
 package pubsub
 
 import (
+	"slices"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	gpb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // What is on the wire already is sent with all that the request says besides.
@@ -23,6 +25,21 @@ func TestOwnBuffersSendWhatIsOnTheWire(t *testing.T) {
 		got, err := ownBuffers{}.Marshal(req)
 		if err != nil || string(got.Materialize()) != string(want) {
 			t.Errorf("a %T is sent as %q, %v; want %q", req, got.Materialize(), err, want)
+		}
+	}
+}
+
+// What a request that is taken apart could say besides would be lost.
+func TestOwnBuffersKnowAllThatARequestSays(t *testing.T) {
+	for req, want := range map[proto.Message][]protoreflect.Name{
+		&gpb.PublishRequest{}:        {"topic", "messages"},
+		&firestorepb.CommitRequest{}: {"database", "writes", "transaction", "request_options"},
+	} {
+		fields := req.ProtoReflect().Descriptor().Fields()
+		for i := range fields.Len() {
+			if name := fields.Get(i).Name(); !slices.Contains(want, name) {
+				t.Errorf("a %T says %s, which is not sent", req, name)
+			}
 		}
 	}
 }
