@@ -78,13 +78,11 @@ func (r *reader) readBack() (feed.ReadBack, bool) {
 // drainPage reads whole commits, the first after a position and at least limit
 // documents if there are. end is the place behind them.
 func (r *reader) drainPage(ctx context.Context, after Position, limit int) (docs []Doc, end Position, err error) {
-	slots := r.outbox.pageSlots[r.intake.lane]
-	select {
-	case slots <- struct{}{}:
-		defer func() { <-slots }()
-	case <-ctx.Done():
-		return nil, Position{}, ctx.Err()
+	free, err := r.turn(ctx)
+	if err != nil {
+		return nil, Position{}, err
 	}
+	defer free()
 	scan := r.scan
 	scan.After, scan.Limit = after, r.intake.pageLimit(limit)
 	for {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -160,16 +161,24 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 
 // turn waits for the turn of the lane's next page, and returns what ends it. A page
 // of a backlog waits before it is read; the first one of an outbox, which is the way of
-// what waits when the relay starts, only before it is decoded.
+// what waits when the relay starts, only before it is decoded. None waits for longer than
+// turnPatience: an outbox whose page hangs does not hold up the lane of the others.
 func (r *reader) turn(ctx context.Context) (end func(), err error) {
 	slots := r.outbox.pageSlots[r.intake.lane]
+	enough := time.NewTimer(turnPatience)
+	defer enough.Stop()
 	select {
 	case slots <- struct{}{}:
 		return sync.OnceFunc(func() { <-slots }), nil
+	case <-enough.C:
+		return func() {}, nil
 	case <-ctx.Done():
 		return func() {}, ctx.Err()
 	}
 }
+
+// turnPatience is some times what the pages of a catalog's outboxes take together.
+const turnPatience = time.Second
 
 // page reads a page, and reports whether there may be more behind it. What came
 // into backoff before it was read is in memory then.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,6 +88,49 @@ func TestAPagesEdgeCutsNoCommit(t *testing.T) {
 	if diff := cmp.Diff([]int64{2, 3, 4}, versionsOf(b.entries)); diff != "" {
 		t.Errorf("the rest of the commit (-want +got):\n%s", diff)
 	}
+}
+
+// A commit may fill several pages: none of it is taken before all of it is there.
+func TestACommitOfSeveralPagesIsTakenWhole(t *testing.T) {
+	r := testReader(t, docOf(1, 10*time.Second), docOf(4, 9*time.Second))
+	var after Position
+	var carry []Doc
+	for i, want := range [][]int64{{1}, nil, {2, 3, 4, 5, 6}} {
+		pages := [][]Doc{
+			{docOf(1, 10*time.Second), docOf(4, 9*time.Second)},
+			{docOf(5, 9*time.Second), docOf(6, 9*time.Second)},
+			{docOf(2, 9*time.Second), docOf(3, 9*time.Second), docOf(7, feed.Freshness/2)},
+		}
+		r.outbox.store = &onePage{page: pages[i]}
+		b, rest, next, err := r.readPage(t.Context(), after, carry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, versionsOf(b.entries)); diff != "" {
+			t.Errorf("page %d (-want +got):\n%s", i, diff)
+		}
+		after, carry = next, rest
+	}
+}
+
+// A page that hangs has the lane's turn; those of other outboxes wait for it, but not
+// for good.
+func TestAPageThatHangsDoesNotHoldUpTheLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := testReader(t, docOf(1, 10*time.Second))
+		r.outbox.pageSlots[r.intake.lane] <- struct{}{}
+		for _, behind := range []bool{true, false} {
+			r.behind = behind
+			began := time.Now()
+			b, _, _, err := r.readPage(t.Context(), Position{}, nil)
+			if err != nil || len(b.entries)+len(r.outbox.pageSlots[r.intake.lane]) == 0 {
+				t.Fatalf("read %d records, %v", len(b.entries), err)
+			}
+			if waited := time.Since(began); waited != turnPatience { // of virtual time
+				t.Errorf("waited %v, want %v", waited, turnPatience)
+			}
+		}
+	})
 }
 
 // Records whose createdAt is no time come behind all others, and no query reads on from

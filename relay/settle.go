@@ -37,8 +37,8 @@ type settlement struct {
 	over bool
 }
 
-// failedAttempt is what a settlement says of a failed attempt: a copy, since the record stays
-// with its lane.
+// failedAttempt is what a settlement says of a failed attempt: a copy, since the
+// record stays with its lane.
 type failedAttempt struct {
 	attempts  int
 	next      time.Time

@@ -10,8 +10,8 @@ import (
 	"outboxrelay/relay/feed"
 )
 
-// writes adds the settlement to the writes of its batch. A mark of delivery carries no precondition,
-// because it is true whoever says it; everything else holds only for the
+// writes adds the settlement to the writes of its batch. A mark of delivery carries no
+// precondition, because it is true whoever says it; everything else holds only for the
 // record as it was read or last written.
 func (st *settlement) writes(to []Write) []Write {
 	e := st.entry
