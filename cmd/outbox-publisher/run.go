@@ -50,11 +50,12 @@ func (c *runCmd) Run(ctx context.Context, p shell.Process) error {
 		return err
 	}
 	s := &service{topic: c.Topic, pool: pool}
-	log, err := c.Logger(p.Stderr, place.Project)
+	log, flush, err := c.GatheringLogger(p.Stderr, place.Project)
 	if err != nil {
 		pool.Close()
 		return err
 	}
+	defer flush()
 	s.log = log
 	if err := s.join(ctx, place, tune, c.EnsureTopic); err != nil {
 		return errors.Join(err, s.close(ctx))
