@@ -13,6 +13,7 @@ func TestSecondRoundEndsWhereOthersAreAtWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(p.workers.end)
 	if p.lookForIndex(t.Context()); !p.indexed.Load() {
 		t.Fatal("the index is not found")
 	}

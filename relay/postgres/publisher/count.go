@@ -15,19 +15,26 @@ const (
 	countMost = 100_000
 )
 
-// count keeps the gauges until ctx ends, and looks for the optional index, which somebody may make or drop meanwhile.
-func (p *Publisher) count(ctx context.Context) {
+// survey looks for the optional index, which somebody may make or drop meanwhile, and sets the gauges.
+func (p *Publisher) survey(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, claimWithin)
+	defer cancel()
+	p.lookForIndex(ctx)
+	if err := p.countOnce(ctx); err != nil && ctx.Err() == nil {
+		p.opts.Log.Debug("waiting rows not counted", zap.Error(err))
+	}
+}
+
+// surveys makes one now and then, until ctx ends.
+func (p *Publisher) surveys(ctx context.Context) {
 	ticker := time.NewTicker(countEvery)
 	defer ticker.Stop()
 	for {
-		if err := p.countOnce(ctx); err != nil && ctx.Err() == nil {
-			p.opts.Log.Debug("waiting rows not counted", zap.Error(err))
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			p.lookForIndex(ctx)
+			p.survey(ctx)
 		}
 	}
 }
@@ -40,8 +47,6 @@ SELECT count(*), count(*) FILTER (WHERE attempt_count >= $1),
 FROM (SELECT attempt_count, created_at FROM outbox_events WHERE published_at IS NULL ORDER BY created_at, id LIMIT $2) AS waiting`
 
 func (p *Publisher) countOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, claimWithin)
-	defer cancel()
 	tx, err := begin(ctx, p.opts.Pool, countMost, p.indexed.Load()) // which reads the index in its order, and sorts nothing
 	if err != nil {
 		return fmt.Errorf("count waiting rows: %w", err)

@@ -15,8 +15,6 @@ const indexSQL = `SELECT EXISTS (
 // lookForIndex notes whether the optional index is there. While the database does not tell, what was
 // known stands; a claim that takes the one for the other is right as well, and slower.
 func (p *Publisher) lookForIndex(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, claimWithin)
-	defer cancel()
 	var found bool
 	if err := p.opts.Pool.QueryRow(ctx, indexSQL).Scan(&found); err != nil {
 		p.opts.Log.Debug("not known whether the optional index is there", zap.Error(err))

@@ -23,6 +23,7 @@ type Publisher struct {
 	backoff backoff       // of an aggregate that was refused, and of what is out
 	more    chan struct{} // a round has left rows behind; one call may wait for the assistant to start
 	indexed atomic.Bool   // the optional index is there
+	workers *workers      // of publishes; they end with Run
 }
 
 // New joins a publisher. It contacts nobody.
@@ -41,6 +42,7 @@ func New(o Options) (*Publisher, error) {
 	return &Publisher{
 		opts: o, router: router, metrics: newMetrics(o.Registerer),
 		holds: newHolds(), backoff: backoff{base: o.RetryBase, limit: o.RetryMax}, more: make(chan struct{}, 1),
+		workers: newWorkers(),
 	}, nil
 }
 
@@ -48,11 +50,12 @@ func New(o Options) (*Publisher, error) {
 // acknowledged, and returns nil. Whatever fails meanwhile is tried again. It may run once.
 func (p *Publisher) Run(ctx context.Context) error {
 	woken := make(chan struct{}, 1)
+	defer p.workers.end()
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	p.lookForIndex(ctx)
+	p.survey(ctx) // by itself: beside a round it would take a connection more, whose process the database would start
 	beside.Go(func() { p.listen(ctx, woken) })
-	beside.Go(func() { p.count(ctx) })
+	beside.Go(func() { p.surveys(ctx) })
 	beside.Go(func() { p.assist(ctx) })
 	pace := newPace(p.opts.Batch, p.opts.Poll, p.backoff)
 	for ctx.Err() == nil {
@@ -137,8 +140,12 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 func (p *Publisher) publish(ctx context.Context, runs []run, more bool) *verdict {
 	outcomes := make([][]ier.Outcome, len(runs))
 	var calls sync.WaitGroup
+	calls.Add(len(runs))
 	for i, rows := range runs {
-		calls.Go(func() { outcomes[i] = p.router.Deliver(ctx, p.jobs(rows, more)) })
+		p.workers.do(func() {
+			defer calls.Done()
+			outcomes[i] = p.router.Deliver(ctx, p.jobs(rows, more))
+		})
 	}
 	calls.Wait()
 	v := &verdict{}
