@@ -102,8 +102,23 @@ func (b *breaker) allow(aggregate string) (done func(error), ok bool) {
 			b.answered(aggregate)
 		}
 		report(failure)
+		b.late(failure)
 		b.changes.flush()
 	}, true
+}
+
+// late has an outage begin with a call whose result came when it had been found out already: gobreaker counts none
+// from before a trip, and what failed with that call is not to be held against its records.
+func (b *breaker) late(failure error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var s *suspect
+	if b.state == gobreaker.StateClosed || !errors.As(failure, &s) {
+		return
+	}
+	if outage := &b.outages[len(b.outages)-1]; s.at.Before(outage.from) {
+		outage.from = s.at
+	}
 }
 
 func (b *breaker) beginProbe() bool {

@@ -2,6 +2,7 @@ package ier
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,44 @@ func TestAnOutageBeginsWithItsFirstFailure(t *testing.T) {
 		}
 		if r.WasOut("B", times[0]) {
 			t.Error("a target that there is not was out")
+		}
+	})
+}
+
+// slow takes its time with its first sample, and so holds back what the breaker is told of that call.
+type slow struct {
+	took time.Duration
+	late atomic.Bool
+}
+
+func (s *slow) Sample(LagSample) {
+	if !s.late.Swap(true) {
+		time.Sleep(s.took)
+	}
+}
+
+// A call that failed before those that opened the breaker belongs to the outage also when the breaker hears of it last.
+func TestAnOutageBeginsWithAFailureThatIsToldLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := setup(t, Config{
+			Targets: map[string]Target{"A": &switched{err: errAttributable}}, Sampler: &slow{took: 10 * time.Second},
+		})
+		began := time.Now()
+		last := make(chan Outcome)
+		go func() { last <- deliverOf(t, r, 0) }()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		for i := range 5 {
+			deliverOf(t, r, i+1)
+		}
+		if !r.Open("A") {
+			t.Fatal("the breaker is closed")
+		}
+		if got := (<-last).Failed; len(got) != 1 || !got[0].At.Equal(began) || !r.WasOut("A", got[0].At) {
+			t.Errorf("it failed as %v, for which the target was not out", got)
+		}
+		if r.WasOut("A", began.Add(-1)) {
+			t.Error("the target was out before its first failure")
 		}
 	})
 }
