@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,26 +110,6 @@ func TestACommitOfSeveralPagesIsTakenWhole(t *testing.T) {
 		}
 		after, carry = next, rest
 	}
-}
-
-// A page that hangs has the lane's turn; those of other outboxes wait for it, but not
-// for good.
-func TestAPageThatHangsDoesNotHoldUpTheLane(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := testReader(t, docOf(1, 10*time.Second))
-		r.outbox.pageSlots[r.intake.lane] <- struct{}{}
-		for _, behind := range []bool{true, false} {
-			r.behind = behind
-			began := time.Now()
-			b, _, _, err := r.readPage(t.Context(), Position{}, nil)
-			if err != nil || len(b.entries)+len(r.outbox.pageSlots[r.intake.lane]) == 0 {
-				t.Fatalf("read %d records, %v", len(b.entries), err)
-			}
-			if waited := time.Since(began); waited != turnPatience { // of virtual time
-				t.Errorf("waited %v, want %v", waited, turnPatience)
-			}
-		}
-	})
 }
 
 // Records whose createdAt is no time come behind all others, and no query reads on from
