@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,6 +110,63 @@ func TestACommitOfSeveralPagesIsTakenWhole(t *testing.T) {
 			t.Errorf("page %d (-want +got):\n%s", i, diff)
 		}
 		after, carry = next, rest
+	}
+}
+
+// countedPages is a Store of which is noted how many pages were asked for.
+type countedPages struct {
+	Store
+	pages int
+}
+
+func (s *countedPages) Page(ctx context.Context, scan Scan) ([]Doc, error) {
+	s.pages++
+	return s.Store.Page(ctx, scan)
+}
+
+// What was read long ago is not to be taken in: a page waits for its turn before it is read, in a backlog as at
+// the start, and gives it back.
+func TestAPageWaitsBeforeItIsRead(t *testing.T) {
+	for name, read := range map[string]func(context.Context, *reader) error{
+		"the first page": func(ctx context.Context, r *reader) error {
+			_, _, _, err := r.readPage(ctx, Position{}, nil)
+			return err
+		},
+		"of a backlog": func(ctx context.Context, r *reader) error {
+			r.behind = true
+			_, _, _, err := r.readPage(ctx, Position{}, nil)
+			return err
+		},
+		"brought back": func(ctx context.Context, r *reader) error {
+			_, _, err := r.drainPage(ctx, Position{}, 10)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := testReader(t, docOf(1, 10*time.Second))
+				store := &countedPages{Store: r.outbox.store}
+				r.outbox.store = store
+				turns := r.outbox.pageSlots[r.intake.lane]
+				for range cap(turns) {
+					turns <- struct{}{}
+				}
+				done := make(chan error)
+				go func() { done <- read(t.Context(), r) }()
+				time.Sleep(time.Hour) // of virtual time
+				synctest.Wait()
+				if store.pages != 0 {
+					t.Error("it was read before its turn")
+				}
+				<-turns
+				if err := <-done; err != nil || store.pages != 1 {
+					t.Errorf("in its turn it was read %d times: %v", store.pages, err)
+				}
+				if len(turns) != cap(turns)-1 {
+					t.Error("the turn was not given back")
+				}
+			})
+		})
 	}
 }
 
