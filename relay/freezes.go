@@ -32,15 +32,16 @@ type freezes struct {
 	aggregates map[string]*frozen
 	doubtful   map[string]struct{} // to be read again: it may be gone
 	voids      int                 // burials that were void since the start
+	thaws      int                 // that were begun since the start
 	wake       chan struct{}       // a token when something became doubtful
 }
 
 // frozen is one aggregate that is not free.
 type frozen struct {
-	freeze  *dlq.Freeze // as last told; nil: there is none
-	dying   int         // burials of this relay on their way that freeze it
-	void    []int       // of these, such as were not written by us, each by its number: what stands has to be read
-	thawing map[*outbox]struct{}
+	freeze  *dlq.Freeze     // as last told; nil: there is none
+	dying   int             // burials of this relay on their way that freeze it
+	void    []int           // of these, such as were not written by us, each by its number: what stands has to be read
+	thawing map[*outbox]int // the outboxes that are to let it go on: each thaw by its number
 }
 
 func newFreezes(q *dlq.Queue, log *zap.Logger, m *Metrics) *freezes {
@@ -79,7 +80,7 @@ func (f *frozen) endVoid(upTo int) {
 func (z *freezes) getLocked(aggregateID string) *frozen {
 	f := z.aggregates[aggregateID]
 	if f == nil {
-		f = &frozen{thawing: make(map[*outbox]struct{})}
+		f = &frozen{thawing: make(map[*outbox]int)}
 		z.aggregates[aggregateID] = f
 	}
 	return f
@@ -206,17 +207,25 @@ func (z *freezes) fence(aggregateID string) *dlq.Freeze {
 	return nil
 }
 
-// thawed tells that o has none of the aggregate's records in memory and knows
-// where the oldest of them stand: they go on. It reports false when the
-// aggregate was frozen again meanwhile.
-func (z *freezes) thawed(o *outbox, aggregateID string, oldest map[*feed.Feed]Position) bool {
+// thaw returns the number of the aggregate's thaw in o; zero when there is none.
+func (z *freezes) thaw(o *outbox, aggregateID string) int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if f := z.aggregates[aggregateID]; f != nil {
+		return f.thawing[o]
+	}
+	return 0
+}
+
+// thawed tells that in the thaw of that number o has none of the aggregate's records
+// in memory and knows where the oldest of them stand: they go on. It reports false
+// when the aggregate was frozen again meanwhile, even if it thaws again since: there
+// may be records in memory by now, and older ones pending.
+func (z *freezes) thawed(o *outbox, aggregateID string, thaw int, oldest map[*feed.Feed]Position) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f := z.aggregates[aggregateID]
-	if f == nil || f.freeze != nil {
-		return false
-	}
-	if _, ok := f.thawing[o]; !ok {
+	if f == nil || f.thawing[o] != thaw {
 		return false
 	}
 	delete(f.thawing, o)
@@ -244,7 +253,7 @@ func (z *freezes) unfreeze(o *outbox, aggregateID string) {
 	if f.freeze != nil {
 		return
 	}
-	f.thawing[o] = struct{}{}
+	z.thawLocked(o, f)
 	z.passLocked(aggregateID, f)
 	o.thaws.add(aggregateID)
 }
@@ -331,10 +340,16 @@ func (z *freezes) goneLocked(aggregateID string, f *frozen) {
 	z.ended.Inc()
 	f.freeze = nil
 	for _, o := range z.outboxes {
-		f.thawing[o] = struct{}{}
+		z.thawLocked(o, f)
 	}
 	z.passLocked(aggregateID, f)
 	for _, o := range z.outboxes {
 		o.thaws.add(aggregateID) // once it stands so there, or it would be passed over
 	}
+}
+
+// thawLocked begins a thaw in o, which one that is under way is not to end.
+func (z *freezes) thawLocked(o *outbox, f *frozen) {
+	z.thaws++
+	f.thawing[o] = z.thaws
 }

@@ -146,7 +146,7 @@ type freezesModel struct {
 
 const modelAggregate = "x"
 
-func newFreezesModel(t *rapid.T) *freezesModel {
+func newFreezesModel(t rapid.TB) *freezesModel {
 	m := &freezesModel{server: &freezeServer{clock: time.Unix(1000, 0)}}
 	queue, err := dlq.New(dlq.Config{Store: m.server, Catalog: &contracts.Catalog{}})
 	if err != nil {

@@ -95,7 +95,8 @@ func (o *outbox) thawEach(ctx context.Context, aggregates []string) (answered bo
 // Those that other runs left in backoff become pending before that: the younger
 // ones would overtake them. It reports false when it has to be tried again.
 func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err error) {
-	if o.ledger.standing(aggregateID) != feed.Thawing {
+	number := o.freezes.thaw(o, aggregateID)
+	if number == 0 {
 		return true, nil // frozen again meanwhile
 	}
 	o.withdraw(aggregateID, o.leave)
@@ -109,7 +110,7 @@ func (o *outbox) thaw(ctx context.Context, aggregateID string) (over bool, err e
 	if err != nil {
 		return false, err
 	}
-	if o.freezes.thawed(o, aggregateID, oldest) {
+	if o.freezes.thawed(o, aggregateID, number, oldest) {
 		o.takeStrays(ctx, strays)
 	}
 	return true, nil
