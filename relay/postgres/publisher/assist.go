@@ -4,8 +4,8 @@ import "context"
 
 // assist has a second round under way while more waits than one takes: while one waits for the
 // topic, the other is at the database. To the database they are two publishers. The assistant is
-// called by each full claim that saw no other process at work, which a near one does: beside one, a second round
-// would take time from a database that is busy already.
+// called where near claims see no other process at work: beside one, a second round would take time from a
+// database that is busy already.
 func (p *Publisher) assist(ctx context.Context) {
 	calls := lull{}
 	for {
@@ -50,8 +50,22 @@ func (l *lull) paidOff(found bool) {
 	l.left = l.next
 }
 
-// callAssistant tells the assistant that a round has left rows behind, unless it is at work.
-func (p *Publisher) callAssistant() {
+// soloFor is how many full near claims in a row see no other process before the assistant is called. Beside
+// others one in twenty sees none, as all of them wait for the topic; and the assistant needs a connection of its own,
+// whose process takes the database as long as fifty rows do to come to work.
+const soloFor = 8
+
+// wantHelp calls the assistant after a full claim, unless it is at work or others are, which a near one tells.
+func (p *Publisher) wantHelp(near, alone bool) {
+	switch {
+	case !alone:
+		p.solo.Store(0)
+	case near:
+		p.solo.Add(1)
+	}
+	if p.solo.Load() < soloFor {
+		return
+	}
 	select {
 	case p.more <- struct{}{}:
 	default:

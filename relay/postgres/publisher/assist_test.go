@@ -50,7 +50,12 @@ func TestSecondRoundGoesBesideOneThatWaits(t *testing.T) {
 	list := events(20, 3)
 	f.append(list...)
 	_, release := f.stall()
-	f.start(o)
+	p, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.solo.Store(soloFor) // it has seen nobody else for long
+	f.run(p)
 	f.Cleanup(release)
 	f.await("others are published meanwhile", func() bool { return f.count("published_at IS NOT NULL") >= 2*o.Batch })
 	release()
@@ -71,6 +76,27 @@ func TestOneAggregateKeepsItsOrderBesideTheAssistant(t *testing.T) {
 	f.judge(list)
 	if got := len(f.shelf.messages()); got != len(list) {
 		t.Errorf("%d messages of %d rows", got, len(list))
+	}
+}
+
+// That others are not seen now and then does not call the assistant, which would cost the database a connection
+// more.
+func TestHelpIsWantedOnceNobodyElseWasSeenForLong(t *testing.T) {
+	p := &Publisher{more: make(chan struct{}, 1)}
+	for range 3 {
+		for range soloFor - 1 {
+			p.wantHelp(true, true)
+		}
+		p.wantHelp(true, false)
+	}
+	if len(p.more) > 0 {
+		t.Error("called though others were seen in between")
+	}
+	for range soloFor {
+		p.wantHelp(true, true)
+	}
+	if len(p.more) == 0 {
+		t.Error("not called")
 	}
 }
 

@@ -22,6 +22,7 @@ type Publisher struct {
 	holds   *holds
 	backoff backoff       // of an aggregate that was refused, and of what is out
 	more    chan struct{} // a round has left rows behind; one call may wait for the assistant to start
+	solo    atomic.Int64  // near claims in a row that were full and saw no other process at work
 	indexed atomic.Bool   // the optional index is there
 	workers *workers      // of publishes; they end with Run
 }
@@ -116,8 +117,8 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 	each := 0
 	if p.router.Open(p.opts.Topic) {
 		each = 1
-	} else if r.claimed == r.batch && r.indexed && r.alone {
-		p.callAssistant()
+	} else if r.claimed == r.batch && r.indexed {
+		p.wantHelp(r.near, r.alone)
 	}
 	a := plan(c.rows, p.opts.MaxAttempts, each)
 	for _, row := range a.parked {

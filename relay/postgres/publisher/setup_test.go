@@ -142,6 +142,12 @@ func (f *fixture) start(o Options) (p *Publisher, stop func()) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	return p, f.run(p)
+}
+
+// run has a publisher run until stop, or the end of the test.
+func (f *fixture) run(p *Publisher) (stop func()) {
+	f.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
@@ -157,7 +163,7 @@ func (f *fixture) start(o Options) (p *Publisher, stop func()) {
 		}
 	})
 	f.Cleanup(stop)
-	return p, stop
+	return stop
 }
 
 // event is a row to append. A zero createdAt is the database's clock.
