@@ -33,8 +33,9 @@ type outbox struct {
 	health   *outboxHealth
 	pools    map[contracts.Lane]*lanes.Pool
 	settlers map[contracts.Lane]*settler
-	// pageSlots bounds the pages that are read and decoded at once, for each
-	// lane, so that none waits for another lane's.
+	// pageSlots has one page of backlogs after the other read and decoded, for each
+	// lane, so that none waits for another lane's: two at once drained no faster on either
+	// cloud, and took 14 MiB more.
 	pageSlots map[contracts.Lane]chan struct{}
 	pacers    map[contracts.Lane]*pacer
 	received  received

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -116,18 +117,24 @@ func (r *reader) fallBehind(behind bool) {
 
 // readPage reads and decodes one page, behind what was carried over from the
 // one before. next is zero when pages have come to their end. As raw documents
-// take memory besides what remains of them, few pages of a lane are in work at once,
-// small ones apart.
+// take memory besides what remains of them, one page of a lane's backlogs is in work
+// at a time, small ones apart.
 func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b batch, rest []Doc, next Position, err error) {
-	free, err := r.turn(ctx)
-	if err != nil {
-		return batch{}, nil, Position{}, err
+	free := func() {}
+	defer func() { free() }()
+	if r.behind {
+		if free, err = r.turn(ctx); err != nil {
+			return batch{}, nil, Position{}, err
+		}
 	}
-	defer free()
 	page, full, err := r.fetch(ctx, after)
 	if err == nil {
 		if small(page) {
 			free()
+		} else if !r.behind {
+			if free, err = r.turn(ctx); err != nil {
+				return batch{}, nil, Position{}, err
+			}
 		}
 		r.outbox.lookAgain(ctx)
 	}
@@ -152,17 +159,26 @@ func (r *reader) readPage(ctx context.Context, after Position, carry []Doc) (b b
 	return b, rest, next, nil
 }
 
-// turn waits until a page of the lane may be read, and returns what ends that. It is
-// waited for before the page is read: what was read long ago is not to be taken in.
+// turn waits for the turn of the lane's next page, and returns what ends it. A page
+// of a backlog waits before it is read; the first one of an outbox, which is the way of
+// what waits when the relay starts, only before it is decoded. None waits for longer than
+// turnPatience: an outbox whose page hangs does not hold up the lane of the others.
 func (r *reader) turn(ctx context.Context) (end func(), err error) {
 	slots := r.outbox.pageSlots[r.intake.lane]
+	enough := time.NewTimer(turnPatience)
+	defer enough.Stop()
 	select {
 	case slots <- struct{}{}:
 		return sync.OnceFunc(func() { <-slots }), nil
+	case <-enough.C:
+		return func() {}, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return func() {}, ctx.Err()
 	}
 }
+
+// turnPatience is some times what the pages of a catalog's outboxes take together.
+const turnPatience = time.Second
 
 // page reads a page, and reports whether there may be more behind it. What came
 // into backoff before it was read is in memory then.

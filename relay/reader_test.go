@@ -124,23 +124,26 @@ func (s *countedPages) Page(ctx context.Context, scan Scan) ([]Doc, error) {
 	return s.Store.Page(ctx, scan)
 }
 
-// What was read long ago is not to be taken in: a page waits for its turn before it is read, in a backlog as at
-// the start, and gives it back.
-func TestAPageWaitsBeforeItIsRead(t *testing.T) {
-	for name, read := range map[string]func(context.Context, *reader) error{
-		"the first page": func(ctx context.Context, r *reader) error {
+// A page waits for its turn before it is read, so that raw ones do not pile up, an outbox's first before it is
+// decoded; and gives it back.
+func TestAPageWaitsForItsTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		read      func(context.Context, *reader) error
+		readFirst int
+	}{
+		"the first page": {readFirst: 1, read: func(ctx context.Context, r *reader) error {
 			_, _, _, err := r.readPage(ctx, Position{}, nil)
 			return err
-		},
-		"of a backlog": func(ctx context.Context, r *reader) error {
+		}},
+		"of a backlog": {read: func(ctx context.Context, r *reader) error {
 			r.behind = true
 			_, _, _, err := r.readPage(ctx, Position{}, nil)
 			return err
-		},
-		"brought back": func(ctx context.Context, r *reader) error {
+		}},
+		"brought back": {read: func(ctx context.Context, r *reader) error {
 			_, _, err := r.drainPage(ctx, Position{}, 10)
 			return err
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -151,12 +154,12 @@ func TestAPageWaitsBeforeItIsRead(t *testing.T) {
 				for range cap(turns) {
 					turns <- struct{}{}
 				}
-				done := make(chan error)
-				go func() { done <- read(t.Context(), r) }()
-				time.Sleep(time.Hour) // of virtual time
+				done := make(chan error, 1)
+				go func() { done <- c.read(t.Context(), r) }()
+				time.Sleep(turnPatience / 2) // of virtual time
 				synctest.Wait()
-				if store.pages != 0 {
-					t.Error("it was read before its turn")
+				if store.pages != c.readFirst || len(done) > 0 {
+					t.Errorf("before its turn it was read %d times, and has ended %d times", store.pages, len(done))
 				}
 				<-turns
 				if err := <-done; err != nil || store.pages != 1 {
@@ -168,6 +171,26 @@ func TestAPageWaitsBeforeItIsRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A page that hangs has the lane's turn; those of other outboxes wait for it, but not
+// for good.
+func TestAPageThatHangsDoesNotHoldUpTheLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := testReader(t, docOf(1, 10*time.Second))
+		r.outbox.pageSlots[r.intake.lane] <- struct{}{}
+		for _, behind := range []bool{true, false} {
+			r.behind = behind
+			began := time.Now()
+			b, _, _, err := r.readPage(t.Context(), Position{}, nil)
+			if err != nil || len(b.entries)+len(r.outbox.pageSlots[r.intake.lane]) == 0 {
+				t.Fatalf("read %d records, %v", len(b.entries), err)
+			}
+			if waited := time.Since(began); waited != turnPatience { // of virtual time
+				t.Errorf("waited %v, want %v", waited, turnPatience)
+			}
+		}
+	})
 }
 
 // Records whose createdAt is no time come behind all others, and no query reads on from

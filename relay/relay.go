@@ -58,7 +58,7 @@ type Relay struct {
 	random   func() float64 // uniform in [0,1)
 	pools    map[contracts.Lane]*lanes.Pool
 	settlers map[contracts.Lane]*settler
-	// pageSlots bounds the pages in work, see outbox.
+	// pageSlots has one page in work at a time, see outbox.
 	pageSlots map[contracts.Lane]chan struct{}
 	memories  map[contracts.Lane]*memory
 	pacers    map[contracts.Lane]*pacer // of the lanes that give way
@@ -113,7 +113,7 @@ func New(c Config) (*Relay, error) {
 			return nil, fmt.Errorf("make relay: %w", err)
 		}
 		r.pools[lane] = pool
-		r.pageSlots[lane] = make(chan struct{}, pagesAtOnce)
+		r.pageSlots[lane] = make(chan struct{}, 1)
 		r.settlers[lane] = newSettler(lane, policy.SettleLinger, c.Store, tuning, r.now, c.Log.With(zap.String("lane", string(lane))), r.metrics)
 	}
 	r.pacers = map[contracts.Lane]*pacer{contracts.BackgroundLane: newPacer(r.pools[contracts.BackgroundLane], r.now)}
@@ -127,10 +127,6 @@ func New(c Config) (*Relay, error) {
 	}
 	return r, nil
 }
-
-// pagesAtOnce is how many pages of a lane are in work at once. Two keep the
-// lane's workers busy while one is on its way.
-const pagesAtOnce = 2
 
 // Run relays until ctx ends, then stops in order: it reads nothing more, finishes
 // what is in delivery, writes what became of it, gives its outboxes back, and
