@@ -13,7 +13,8 @@ type probes struct {
 	aggregates []string
 }
 
-// loneFor is for how many times BreakerConfig.OpenFor nobody else may have probed.
+// loneFor is for how many times BreakerConfig.OpenFor nobody else may have probed, and in how many probes: where they
+// are slow, few of them fit into that time, and those that wait have not had their turns.
 const loneFor = 10
 
 // failed notes a probe that failed, and reports whether it is one too many of so few
@@ -33,7 +34,7 @@ func (p *probes) failed(s *suspect, culprit bool, cfg BreakerConfig) bool {
 	if p.calls++; p.calls == 1 {
 		p.since = s.at
 	}
-	return p.calls > 2*len(p.aggregates) && s.at.Sub(p.since) >= loneFor*cfg.OpenFor
+	return p.calls >= loneFor && s.at.Sub(p.since) >= loneFor*cfg.OpenFor
 }
 
 // turns has those that wait at an open breaker probe in turn: one that fails whatever

@@ -18,10 +18,12 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 		errs   []error
 		first  []int // the aggregates of the first probes
 		then   []int // and of all others, in turn; 0: of a record before others that nobody has in memory
+		late   bool  // each probe is as late as ten would take
 		closes int   // the probe that closes the breaker, from 1; 0: none
 	}{
 		{name: "one aggregate", errs: []error{errAttributable}, then: []int{1}, closes: 11},
 		{name: "two aggregates", errs: []error{errAttributable}, then: []int{1, 2}, closes: 11},
+		{name: "two aggregates, slowly", errs: []error{errAttributable}, then: []int{1, 2}, late: true, closes: 10},
 		{name: "one of two goes", errs: []error{errAttributable}, first: []int{1}, then: []int{2}, closes: 11},
 		{name: "three aggregates", errs: []error{errAttributable}, then: []int{1, 2, 3}},
 		{name: "two of three go", errs: []error{errAttributable}, first: []int{1, 2}, then: []int{3}, closes: 14},
@@ -47,6 +49,9 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 						aggregate = test.first[i]
 					}
 					time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
+					if test.late {
+						time.Sleep(loneFor * BreakerConfig{}.withDefaults().OpenFor)
+					}
 					target.err = test.errs[i%len(test.errs)]
 					job := newJob(1, "A")
 					if job.Record.AggregateID = fmt.Sprint(aggregate); aggregate == 0 {
