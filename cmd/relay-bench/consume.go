@@ -52,13 +52,17 @@ func (c *consumer) subscription(topic string) string {
 	return local.SubscriptionName(project, "bench-"+topic)
 }
 
-// run reads until ctx ends, which is no error.
+// run reads until ctx ends, which is no error. A pull that is under way then is not cut: what it
+// brought would not come again before its deadline.
 func (c *consumer) run(ctx context.Context) error {
 	g, work := errgroup.WithContext(ctx)
 	for _, topic := range c.topics {
 		g.Go(func() error {
 			for sleep(work, c.stage.cloud.PullEvery) {
-				if _, err := c.pull(work, topic); err != nil {
+				pulling, cancel := context.WithTimeout(context.WithoutCancel(work), arriveWithin)
+				_, err := c.pull(pulling, topic)
+				cancel()
+				if err != nil {
 					return err
 				}
 			}
