@@ -51,8 +51,8 @@ func (l *lull) paidOff(found bool) {
 }
 
 // soloFor is how many full near claims in a row see no other process before the assistant is called. Beside
-// others one in twenty sees none, as all of them wait for the topic; and the assistant needs a connection of its own,
-// whose process takes the database as long as fifty rows do to come to work.
+// others a claim now and then sees none, as all of them wait for the topic; and the assistant needs a connection of its
+// own, whose process took the database 70 ms to come to work, in which it does some hundred rows.
 const soloFor = 8
 
 // wantHelp calls the assistant after a full claim, unless it is at work or others are, which a near one tells.
