@@ -153,7 +153,7 @@ func setup(t *testing.T, c *cloud, publish ...grpc.UnaryClientInterceptor) *fixt
 	f := &fixture{
 		t: t, ctx: unbounded(t), cloud: c, catalog: catalog, db: c.client(t), log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
 		tuning: relay.Tuning{
-			CanaryInterval: 500 * time.Millisecond, SilenceBound: 5 * time.Second, SweepInterval: 30 * time.Second,
+			CanaryInterval: time.Second, SilenceBound: 5 * time.Second, SweepInterval: 30 * time.Second,
 			SweepAge: 2 * time.Second, ListenBackoff: 10 * time.Millisecond, ListenBackoffMax: 200 * time.Millisecond,
 			StopBudget: unhurried,
 		},
@@ -340,7 +340,7 @@ func (f *fixture) eventually(what string, cond func() bool) {
 			return
 		}
 		select {
-		case <-time.After(min(max(20*time.Millisecond, 3*time.Since(began)), time.Second)):
+		case <-time.After(min(max(20*time.Millisecond, 8*time.Since(began)), time.Second)):
 		case <-deadline:
 			if f.latest != nil {
 				health, _ := json.Marshal(f.latest.relay.Health())

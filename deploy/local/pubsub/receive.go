@@ -16,7 +16,7 @@ import (
 const (
 	pullMessages = 1000                   // of one pull, Pub/Sub's maximum
 	pullIdleMin  = 5 * time.Millisecond   // pause after a first empty pull
-	pullIdleMax  = 100 * time.Millisecond // pause after many
+	pullIdleMax  = 250 * time.Millisecond // pause after many
 	ackDeadline  = 60                     // seconds; a slow debugger must not cause redeliveries
 )
 
