@@ -62,13 +62,17 @@ test: ## run the tests that need nothing installed, and little time
 .PHONY: node-packages
 node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what the TypeScript of contracts/node is tested with
 
-# How many tests of a package run at once under the race detector, which leaves no
-# processor idle: more would only make each of them later, until one of them waits in vain.
-RACERS := $(shell getconf _NPROCESSORS_ONLN)
+# How many tests of a package run at once under the race detector. One more than there
+# are processors, as some of them wait; many more would only make each of them later,
+# until one of them waits in vain.
+RACERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
+
+# By itself each program of tests sleeps for a second at its end.
+GORACE := atexit_sleep_ms=0
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector; those of the whole program and, where a Chromium is installed, in a browser, too
-	OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
+	GORACE=$(GORACE) OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
 
 # The tests that take long: see deploy/local/thorough.
 # CI fails if one of them has no match here, and runs nowhere.
