@@ -12,9 +12,9 @@ import (
 	"outboxrelay/deploy/local/thorough"
 )
 
-// Flows of these tests: enough for one record at least to be on its way whenever
-// something happens, and no more, as several tests run side by side.
-const flowEvery = 100 * time.Millisecond
+// Flows of these tests: about as many records as Google's emulators take beside
+// three instances.
+const flowEvery = 25 * time.Millisecond
 
 // Terms of leases. Where a test waits for one to run out, it is brief, and yet
 // leaves a starved machine time to renew: a lease that changes hands unasked has
