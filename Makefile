@@ -68,7 +68,7 @@ node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what 
 RACERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 
 # By itself each program of tests sleeps for a second at its end.
-GORACE := atexit_sleep_ms=0
+GORACE ?= atexit_sleep_ms=0
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector; those of the whole program and, where a Chromium is installed, in a browser, too
