@@ -3,6 +3,7 @@ package console_test
 import (
 	"fmt"
 	"iter"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,11 +49,7 @@ func (f *fixture) open(l look, path string) *tab {
 			}
 		}
 	}()
-	scheme := "light"
-	if l.dark {
-		scheme = "dark"
-	}
-	consoletest.Call(p.Page, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	p.theme(l.dark)
 	consoletest.Call(p.Page, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: l.scriptless})
 	consoletest.Call(p.Page, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"})
 	if l.as != "" {
@@ -130,7 +127,37 @@ func (p *tab) picture(name string) {
 func (p *tab) sideways() {
 	p.T.Helper()
 	if over := eval[int](p, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over > 0 {
-		p.T.Errorf("the page is %d pixels wider than the window", over)
+		p.T.Errorf("%s is %d pixels wider than the window", eval[string](p, "`${location.pathname}, ${innerWidth} pixels wide,`"), over)
+	}
+}
+
+func (p *tab) theme(dark bool) {
+	p.T.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	consoletest.Call(p.Page, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+}
+
+// turn shows a page in another window and theme. It is not loaded again: it follows, as it
+// does when a tablet is turned, or night comes.
+func (p *tab) turn(l look) {
+	p.T.Helper()
+	p.theme(l.dark)
+	p.Run(chromedp.EmulateViewport(l.width, l.height))
+	p.Until("the page follows", fmt.Sprintf("innerWidth === %d && matchMedia('(prefers-color-scheme: dark)').matches === %t", l.width, l.dark))
+}
+
+// looksWell fails where a page, in one of some windows and themes, is read by scrolling
+// sideways, or is not accessible. It keeps a picture of each.
+func (p *tab) looksWell(name string, looks ...look) {
+	p.T.Helper()
+	for _, l := range looks {
+		p.turn(l)
+		p.sideways()
+		p.accessible(fmt.Sprintf("%s at %v", name, l))
+		p.picture(fmt.Sprintf("%s %v", url.PathEscape(name), l))
 	}
 }
 
@@ -142,11 +169,13 @@ func (p *tab) accessible(screen string) {
 	if path == "" {
 		return
 	}
-	source, err := os.ReadFile(path)
-	if err != nil {
-		p.T.Fatal(err)
+	if !eval[bool](p, "'axe' in window") { // a page that was looked at has it
+		source, err := os.ReadFile(path)
+		if err != nil {
+			p.T.Fatal(err)
+		}
+		eval[bool](p, string(source)+"; true")
 	}
-	eval[bool](p, string(source)+"; true")
 	type violation struct {
 		ID    string `json:"id"`
 		Help  string `json:"help"`

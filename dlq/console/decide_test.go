@@ -244,19 +244,11 @@ func TestItemLooksAllRight(t *testing.T) {
 	items := map[string]*dlq.Item{
 		"younger": f.die("accOutbox", "WalletDeducted", "look-1", 4), "blocked": f.die("accOutbox", "RoleChanged", "look-2", 7), "safe": f.die("accOutbox", "AccountCreated", "look-3", 1),
 	}
-	for name, look := range map[string]look{
-		"wide": {width: 1920, height: 1080}, "wide-dark": {width: 1920, height: 1080, dark: true},
-		"narrow": {width: 390, height: 844}, "narrow-dark": {width: 390, height: 844, dark: true}, "tablet": {width: 1024, height: 768},
-	} {
-		look.as = "dev-security"
-		for kind, item := range items {
-			p := f.open(look, itemPath(item))
-			p.Shows(fmt.Sprintf("%s of %s", item.EventType, item.AggregateID))
-			p.sideways()
-			p.accessible(kind + " " + name)
-			p.picture("item-" + kind + "-" + name)
-			p.quiet()
-			p.close()
-		}
+	p := f.open(look{as: "dev-security"}, "/")
+	for kind, item := range items {
+		p.goTo(itemPath(item))
+		p.Shows(fmt.Sprintf("%s of %s", item.EventType, item.AggregateID))
+		p.looksWell("item, "+kind, append(themes(1024), looks...)...)
+		p.quiet()
 	}
 }

@@ -25,8 +25,8 @@ var hostileTexts = map[string]string{
 // TestHostileRecords lets each text be every field of a dead letter, and opens every
 // screen on which it stands.
 func TestHostileRecords(t *testing.T) {
-	t.Parallel()
 	thorough.Long(t)
+	t.Parallel()
 	short := func(text string) string { return text[:min(len(text), 1000)] }
 	for name, text := range hostileTexts {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"fmt"
 	"net/url"
 	"testing"
 
@@ -11,14 +10,6 @@ import (
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
-
-// looks are the windows in which a screen is looked at.
-var listLooks = []look{
-	{as: "dev-operator", width: 390, height: 844},
-	{as: "dev-operator", width: 390, height: 844, dark: true},
-	{as: "dev-operator", width: 1920, height: 1080},
-	{as: "dev-operator", width: 1920, height: 1080, dark: true},
-}
 
 func TestListLooksWellEverywhere(t *testing.T) {
 	thorough.Long(t)
@@ -31,47 +22,37 @@ func TestListLooksWellEverywhere(t *testing.T) {
 		i.Errors = []contracts.AttemptError{{At: i.DeadAt, Attempt: 1, Target: hostile, Code: "Unavailable", Message: hostile}}
 		i.PendingTargets = []string{hostile}
 	})
-	for _, l := range listLooks {
-		name := fmt.Sprintf("%d-%t", l.width, l.dark)
-		p := f.open(l, "/dlq")
+	for _, width := range []int64{390, 1920} { // it is loaded, and clicked on, in both
+		p := f.open(look{as: "dev-operator", width: width, height: 1000}, "/dlq")
 		p.Until("times are the reader's", "!document.querySelector('.died time').textContent.includes('UTC')")
-		for _, screen := range []struct{ name, path string }{
-			{"list", "/dlq"},
-			{"list-filtered", "/dlq?tier=REVIEW_REQUIRED&eventType=WalletDeducted&from=2026-01-01T00:00:00Z"},
-			{"list-none", "/dlq?lane=BACKGROUND_LANE&aggregateId=a"},
-			{"list-wrong", "/dlq?tier=TOP&from=soon"},
-			{"list-lost", "/dlq?pageToken=x"},
-			{"groups", "/groups"},
-		} {
-			p.goTo(screen.path)
-			p.sideways()
-			p.accessible(screen.name)
-			p.picture(screen.name + "-" + name)
-		}
-		p.goTo("/dlq")
 		p.Click("#filter summary")
 		p.Click("#rows tr:nth-child(5) input[name=ids]")
-		p.sideways()
-		p.accessible("list with a selection")
-		p.picture("list-selected-" + name)
+		p.looksWell("list with a selection", themes(width)...)
 		p.Click("[data-keys]")
-		p.accessible("help on keys")
-		p.picture("list-keys-" + name)
+		p.looksWell("help on keys", themes(width)...)
 		p.quiet()
 		p.close()
 	}
+	p := f.open(look{as: "dev-operator"}, "/dlq")
+	for _, screen := range []struct{ name, path string }{
+		{"list", "/dlq"},
+		{"list-filtered", "/dlq?tier=REVIEW_REQUIRED&eventType=WalletDeducted&from=2026-01-01T00:00:00Z"},
+		{"list-none", "/dlq?lane=BACKGROUND_LANE&aggregateId=a"},
+		{"list-wrong", "/dlq?tier=TOP&from=soon"},
+		{"list-lost", "/dlq?pageToken=x"},
+		{"groups", "/groups"},
+	} {
+		p.goTo(screen.path)
+		p.looksWell(screen.name, looks...)
+	}
+	p.quiet()
 }
 
 func TestEmptyListLooksWell(t *testing.T) {
 	f := setup(t)
-	for _, l := range listLooks {
-		p := f.open(l, "/dlq")
-		p.sideways()
-		p.accessible("empty list")
-		p.picture(fmt.Sprintf("list-empty-%d-%t", l.width, l.dark))
-		p.quiet()
-		p.close()
-	}
+	p := f.open(look{as: "dev-operator"}, "/dlq")
+	p.looksWell("empty list", looks...)
+	p.quiet()
 }
 
 func TestListIsReadWithoutScripts(t *testing.T) {

@@ -17,20 +17,10 @@ import (
 // looks for faults.
 func (f *fixture) everyLook(name, as, path string) {
 	f.t.Helper()
-	for scheme, dark := range map[string]bool{"light": false, "dark": true} {
-		p := f.open(look{as: as, width: 1920, height: 1080, dark: dark}, path)
-		for _, width := range []int64{1920, 390} {
-			if width == 390 {
-				p.Run(chromedp.EmulateViewport(390, 844))
-			}
-			how := fmt.Sprintf("%s-%d-%s", name, width, scheme)
-			p.picture(how)
-			p.sideways()
-			p.accessible(how)
-		}
-		p.quiet()
-		p.close()
-	}
+	p := f.open(look{as: as}, path)
+	p.looksWell(name, looks...)
+	p.quiet()
+	p.close()
 }
 
 func TestBulkFromDryRunToItsEndInOnePage(t *testing.T) {

@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -252,33 +251,22 @@ func TestChartIsForViewers(t *testing.T) {
 
 func TestOverviewLooksWell(t *testing.T) {
 	f := setup(t)
-	for width, dark := range map[int64]bool{390: true, 1920: false} {
-		name := fmt.Sprintf("overview-well-%d-dark-%t", width, dark)
-		p := f.open(look{as: "dev-viewer", width: width, height: 1080, dark: dark}, "/")
-		p.Until("lines are drawn", "document.querySelectorAll('.charts canvas').length === 6")
-		p.picture(name)
-		p.sideways()
-		p.accessible(name)
-		p.quiet()
-		p.close()
-	}
+	p := f.open(look{as: "dev-viewer"}, "/")
+	p.Until("lines are drawn", "document.querySelectorAll('.charts canvas').length === 6")
+	p.looksWell("overview, well", looks...)
+	p.quiet()
 }
 
 func TestOverviewLooks(t *testing.T) {
 	thorough.Long(t)
 	f := setup(t)
 	f.spoil()
-	for _, width := range []int64{390, 800, 1920} {
-		for _, dark := range []bool{false, true} {
-			name := fmt.Sprintf("overview-wrong-%d-dark-%t", width, dark)
-			p := f.open(look{as: "dev-operator", width: width, height: 1000, dark: dark}, "/")
-			p.Until("lines are drawn", "document.querySelectorAll('.charts canvas').length === 6")
-			p.picture(name)
-			p.sideways()
-			p.accessible(name)
-			p.quiet()
-			p.close()
-		}
+	for _, width := range []int64{390, 800, 1920} { // lines are drawn for the window in which it is loaded
+		p := f.open(look{as: "dev-operator", width: width, height: 1000}, "/")
+		p.Until("lines are drawn", "document.querySelectorAll('.charts canvas').length === 6")
+		p.looksWell("overview, wrong", themes(width)...)
+		p.quiet()
+		p.close()
 	}
 	plain := f.open(look{as: "dev-operator", width: 390, height: 1000, scriptless: true}, "/")
 	plain.picture("overview-wrong-390-scriptless")

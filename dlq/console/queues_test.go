@@ -159,8 +159,8 @@ func TestNoQueuesAndNoBells(t *testing.T) {
 
 // TestHostileJobs lets each text be what a job says, and opens the screens on which it stands.
 func TestHostileJobs(t *testing.T) {
-	t.Parallel()
 	thorough.Long(t)
+	t.Parallel()
 	for name, text := range hostileTexts {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t)
@@ -170,22 +170,23 @@ func TestHostileJobs(t *testing.T) {
 				"lastError": text, "lastErrorCode": short, "payload": map[string]any{"text": text},
 			})
 			f.work.ring(short, text)
-			for _, width := range []int64{390, 1920} {
-				p := f.open(look{as: "dev-operator", width: width, height: 900}, "/")
-				for _, at := range []string{"/", "/queues", "/queues/jobs", "/queues/jobs?tenant=" + url.QueryEscape(short), "/queues/" + url.PathEscape(short[:min(len(short), 100)]), jobPath(path), "/bell"} {
-					p.goTo(at)
-					if title := eval[string](p, "document.title"); strings.HasPrefix(title, "taken") || !strings.Contains(title, "DLQ Manager") {
-						t.Errorf("%s: the title is %q", at, title)
-					}
-					if n := eval[int](p, "document.querySelectorAll('main script, main img, main svg:not(.chart), main [onload], main [onmouseover], main a[href^=\"javascript\" i]').length"); n > 0 {
-						t.Errorf("%s: %d elements come from the job", at, n)
-					}
-					p.sideways()
-					p.picture(fmt.Sprintf("hostile job %s %d %s", name, width, url.PathEscape(at[:min(len(at), 20)])))
+			p := f.open(look{as: "dev-operator"}, "/")
+			defer p.close()
+			for _, at := range []string{"/", "/queues", "/queues/jobs", "/queues/jobs?tenant=" + url.QueryEscape(short), "/queues/" + url.PathEscape(short[:min(len(short), 100)]), jobPath(path), "/bell"} {
+				p.goTo(at)
+				if title := eval[string](p, "document.title"); strings.HasPrefix(title, "taken") || !strings.Contains(title, "DLQ Manager") {
+					t.Errorf("%s: the title is %q", at, title)
 				}
-				p.quietBut("404", "400", "422", "414")
-				p.close()
+				if n := eval[int](p, "document.querySelectorAll('main script, main img, main svg:not(.chart), main [onload], main [onmouseover], main a[href^=\"javascript\" i]').length"); n > 0 {
+					t.Errorf("%s: %d elements come from the job", at, n)
+				}
+				for _, l := range []look{{width: 390, height: 900}, {width: 1920, height: 900}} {
+					p.turn(l)
+					p.sideways()
+					p.picture(fmt.Sprintf("hostile job %s %v %s", name, l, url.PathEscape(at[:min(len(at), 20)])))
+				}
 			}
+			p.quietBut("404", "400", "422", "414")
 		})
 	}
 }
@@ -196,19 +197,13 @@ func TestQueuesLook(t *testing.T) {
 	at := f.targets()
 	f.work.ring("Fuga en el sótano", "Se registró una fuga de agua en el sótano.")
 	f.work.ring("Ascensor", "El ascensor vuelve a funcionar.")
-	for _, l := range looks {
-		l.as = "dev-operator"
-		p := f.openFor(t, l, "/")
-		for name, path := range map[string]string{"queues": "/queues", "queue": "/queues/jobs", "job": jobPath(at.job), "event": "/queues/notifications/items/" + url.PathEscape(at.event), "bell": "/bell"} {
-			p.goTo(path)
-			if name == "job" {
-				p.Click("#act-requeue summary")
-			}
-			p.picture(fmt.Sprintf("%s %v", name, l))
-			p.accessible(fmt.Sprintf("%s at %v", name, l))
-			p.sideways()
-			p.quiet()
+	p := f.open(look{as: "dev-operator"}, "/")
+	for name, path := range map[string]string{"queues": "/queues", "queue": "/queues/jobs", "job": jobPath(at.job), "event": "/queues/notifications/items/" + url.PathEscape(at.event), "bell": "/bell"} {
+		p.goTo(path)
+		if name == "job" {
+			p.Click("#act-requeue summary")
 		}
-		p.close()
+		p.looksWell(name, looks...)
+		p.quiet()
 	}
 }

@@ -31,11 +31,11 @@ func (t *targets) screens() map[string]string {
 }
 
 // looks are the windows and themes that the console is made for.
-var looks = []look{
-	{width: 390, height: 844},
-	{width: 390, height: 844, dark: true},
-	{width: 1920, height: 1080},
-	{width: 1920, height: 1080, dark: true},
+var looks = slices.Concat(themes(390), themes(1920))
+
+// themes are the looks of windows of a width.
+func themes(width int64) []look {
+	return []look{{width: width, height: 1000}, {width: width, height: 1000, dark: true}}
 }
 
 func (l look) String() string {
@@ -51,21 +51,12 @@ func TestScreens(t *testing.T) {
 	thorough.Long(t)
 	f := setup(t)
 	at := f.targets()
-	for _, l := range looks {
-		t.Run(l.String(), func(t *testing.T) {
-			t.Parallel()
-			l.as = "dev-security"
-			p := f.openFor(t, l, "/")
-			defer p.close()
-			for name, path := range at.screens() {
-				p.goTo(path)
-				eval[bool](p, "document.querySelectorAll('main details:not([name]), main details[name]:first-of-type').forEach(e => { e.open = true }), true")
-				p.accessible(fmt.Sprintf("%s at %v", name, l))
-				p.sideways()
-				p.picture(fmt.Sprintf("screen %s %v", name, l))
-				p.quietBut("404", "400", "422")
-			}
-		})
+	p := f.open(look{as: "dev-security"}, "/")
+	for name, path := range at.screens() {
+		p.goTo(path)
+		eval[bool](p, "document.querySelectorAll('main details:not([name]), main details[name]:first-of-type').forEach(e => { e.open = true }), true")
+		p.looksWell("screen "+name, looks...)
+		p.quietBut("404", "400", "422")
 	}
 }
 
@@ -73,20 +64,11 @@ func TestScreens(t *testing.T) {
 func TestEmptyScreens(t *testing.T) {
 	thorough.Long(t)
 	f := setup(t)
-	for _, l := range looks {
-		t.Run(l.String(), func(t *testing.T) {
-			t.Parallel()
-			l.as = "dev-operator"
-			p := f.openFor(t, l, "/")
-			defer p.close()
-			for _, path := range []string{"/", "/dlq", "/groups", "/replays", "/freezes", "/trace", "/lanes", "/queues", "/queues/jobs", "/bell", "/audit"} {
-				p.goTo(path)
-				p.accessible(fmt.Sprintf("%s, empty, at %v", path, l))
-				p.sideways()
-				p.picture(fmt.Sprintf("empty %s %v", url.PathEscape(path), l))
-				p.quiet()
-			}
-		})
+	p := f.open(look{as: "dev-operator"}, "/")
+	for _, path := range []string{"/", "/dlq", "/groups", "/replays", "/freezes", "/trace", "/lanes", "/queues", "/queues/jobs", "/bell", "/audit"} {
+		p.goTo(path)
+		p.looksWell("empty "+path, looks...)
+		p.quiet()
 	}
 }
 

@@ -46,6 +46,7 @@ func (f *fixture) spoiled(text string, n int) *dlq.Item {
 func TestSpoiledDeadLetterIsTextAlone(t *testing.T) {
 	thorough.Long(t)
 	f := setup(t)
+	p := f.open(look{as: "dev-security", width: 390, height: 844}, "/")
 	n := 0
 	for name, text := range hostileRecords {
 		n++
@@ -53,7 +54,7 @@ func TestSpoiledDeadLetterIsTextAlone(t *testing.T) {
 		_, err := f.queue.Decide(t.Context(), item.ID, dlq.Decide{Action: dlq.Note, Actor: dlq.Actor{Name: "otto", Role: dlq.Operator}, Reason: strings.ToValidUTF8(text[:min(len(text), 900)], "")})
 		f.must(err)
 		for _, path := range []string{itemPath(item), tracePath("traceId", item.TraceID), tracePath("aggregateId", item.AggregateID), "/audit"} {
-			p := f.open(look{as: "dev-security", width: 390, height: 844}, path)
+			p.goTo(path)
 			p.Until("it is shown", "document.querySelector('main h1')")
 			if wide := eval[string](p, `[...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".table, pre")).slice(0, 5).map((e) => e.tagName + "." + e.className + "#" + e.id).join(" ")`); wide != "" {
 				t.Errorf("%s in %.60s: these are wider than the window: %s", name, path, wide)
@@ -75,7 +76,6 @@ func TestSpoiledDeadLetterIsTextAlone(t *testing.T) {
 				p.picture("item-hostile-" + name)
 			}
 			p.quiet()
-			p.close()
 		}
 	}
 }

@@ -70,18 +70,12 @@ func TestTraceFollowsAndLooksAllRight(t *testing.T) {
 	f.decide(item, dlq.Authorize, "sara", dlq.Security)
 	p.Shows("sara authorized its replay")
 	p.quiet()
-	for name, look := range map[string]look{"wide": {width: 1920, height: 1080, dark: true}, "narrow": {width: 390, height: 844}} {
-		look.as = "dev-viewer"
-		for kind, path := range map[string]string{
-			"trace": tracePath("traceId", item.TraceID), "aggregate": tracePath("aggregateId", "trace-look"), "none": tracePath("eventId", "none"), "empty": "/trace",
-		} {
-			p := f.open(look, path)
-			p.Shows("Trace ID")
-			p.sideways()
-			p.accessible(kind + " " + name)
-			p.picture("trace-" + kind + "-" + name)
-			p.quiet()
-			p.close()
-		}
+	for kind, path := range map[string]string{
+		"trace": tracePath("traceId", item.TraceID), "aggregate": tracePath("aggregateId", "trace-look"), "none": tracePath("eventId", "none"), "empty": "/trace",
+	} {
+		p.goTo(path)
+		p.Shows("Trace ID")
+		p.looksWell("trace, "+kind, looks...)
+		p.quiet()
 	}
 }
