@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // billed turns the default catalog into one with one more outbox, target and
@@ -22,6 +23,7 @@ var billed = []string{
 // instances of both catalogs share the rest in peace, and nobody who does not
 // know the new outbox takes it.
 func TestE2EOperationsAddOutbox(t *testing.T) {
+	thorough.Long(t)
 	o := openChange(t, billed...)
 	o.allowIndexesOf(o.after)
 	old := o.roll(nil, []string{"old-1", "old-2"})

@@ -35,6 +35,7 @@ func (o *operation) whileMoved(by *contracts.Catalog, from int, steps func()) {
 // of the old lane in flight; then, when nothing of the outbox waits, the
 // producers; and all of it back. No aggregate's order suffers.
 func TestE2EOperationsMoveLane(t *testing.T) {
+	thorough.Long(t)
 	o := openChange(t, moved...)
 	running := o.roll(nil, []string{"old-1", "old-2"})
 	o.whileMoved(o.before, 0, func() {
@@ -62,6 +63,7 @@ func TestE2EOperationsMoveLane(t *testing.T) {
 // A lane that is left altogether, with a backlog in it: its records come as
 // strays, many at once, and in order all the same.
 func TestE2EOperationsMoveLaneWithABacklog(t *testing.T) {
+	thorough.Long(t)
 	o := openChange(t, moved...)
 	o.putEach(900, o.before, o.versions(o.before, "skillOutbox", "SkillXpAdded", 20)) // nobody runs
 	o.roll(nil, []string{"moved-1"}, o.changed)
@@ -72,6 +74,7 @@ func TestE2EOperationsMoveLaneWithABacklog(t *testing.T) {
 // readers bring one aggregate's records, and its order is not kept. This is why
 // the procedure waits; nothing is lost all the same.
 func TestE2EOperationsMoveLaneTooEarly(t *testing.T) {
+	thorough.Long(t)
 	o := openChange(t, moved...)
 	const backlog, newest = 500, 100 // in the old lane, and in the new one
 	writes := o.versions(o.after, "accOutbox", "WalletCredited", 20)

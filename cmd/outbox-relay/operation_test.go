@@ -177,7 +177,6 @@ type change struct {
 // passages replaced.
 func openChange(t *testing.T, passages ...string) *change {
 	t.Helper()
-	thorough.Long(t)
 	thorough.NotOnGoogle(t)
 	file, after := variant(t, passages...)
 	_, before := variant(t)

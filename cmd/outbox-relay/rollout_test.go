@@ -57,6 +57,7 @@ func lastMessage(i *instance) string {
 // the old one does not know it, and its records become dead letters. With the
 // new catalog back they are replayed in bulk, and nothing is lost.
 func TestE2EOperationsRollBackTooFar(t *testing.T) {
+	thorough.Long(t)
 	o := openChange(t,
 		"      - {type: AccountCreated,", "      - {type: AccountRenamed, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [FUNNEL]}\n      - {type: AccountCreated,")
 	first := o.roll(nil, []string{"new-1"}, o.changed)

@@ -32,7 +32,6 @@ var tiny = scale{
 // setupBench builds the relay and makes this test binary the floor.
 func setupBench(t *testing.T) *bench {
 	t.Helper()
-	thorough.Long(t)             // it builds and runs the relay
 	t.Setenv(childMode, "bench") // of the floor; the relay does not know it
 	path, err := rig.BuildRelay(t.Context(), t.TempDir())
 	if err != nil {
@@ -59,6 +58,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 func TestEveryFigureIsMeasured(t *testing.T) {
+	thorough.Long(t) // it builds and runs the relay
 	b := setupBench(t)
 	b.opts.only = slices.DeleteFunc(measureNames(), func(name string) bool { return name == soakName })
 	b.opts.before = b.relayPath
@@ -104,6 +104,7 @@ func TestEveryFigureIsMeasured(t *testing.T) {
 }
 
 func TestRelayThatCannotStartIsTold(t *testing.T) {
+	thorough.Long(t) // it builds and runs the relay
 	b := setupBench(t)
 	b.opts.only = []string{"drain"}
 	b.catalogPath = filepath.Join(b.dir, "empty.yaml")

@@ -27,7 +27,8 @@ func Named() bool {
 	return f != nil && f.Value.String() != ""
 }
 
-// Long skips a test in a run of everything. CI fails if no run of it runs this one.
+// Long skips a test in a run of everything. It is called in the test itself, where
+// make test-thorough finds it. CI fails if no run of it runs this one.
 func Long(t testing.TB) {
 	t.Helper()
 	if !Named() && os.Getenv(Variable) == "" {
