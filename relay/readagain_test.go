@@ -39,9 +39,10 @@ func standingAs(s contracts.Status, version int64, later time.Duration) Doc {
 	return d
 }
 
-// settleMany settles more records at one server time than a feed remembers.
-func settleMany(in *intake, at time.Time) {
+// settleMany settles more records, one a millisecond, than a feed remembers.
+func settleMany(in *intake, from time.Time) {
 	for i := range 10_000 {
+		at := from.Add(time.Duration(i) * time.Millisecond)
 		rec := &feed.Record{Sight: feed.Sight{ID: fmt.Sprint("many-", i), UpdateTime: at, ReadTime: at}, Home: in.feed}
 		in.ledger.step(feed.Batch{Feed: in.feed, Records: []*feed.Record{rec}})
 		st := &feed.Settlement{Record: rec}

@@ -109,7 +109,7 @@ func (m *Machine) remove(r *Record, at time.Time) {
 	m.hasLeft(r)
 	m.buried(r)
 	if !at.IsZero() {
-		m.settled.add(r.ring(), r.ID, settled{at: instantOf(at)})
+		m.settled.add(r.settledIn(), r.ID, settled{at: instantOf(at)})
 	}
 	f := r.feed()
 	if f == nil {
@@ -129,8 +129,8 @@ func (m *Machine) remove(r *Record, at time.Time) {
 	f.haveRoom()
 }
 
-// ring is the lane whose settlements remember r.
-func (r *Record) ring() contracts.Lane {
+// settledIn is the lane whose settlements remember r.
+func (r *Record) settledIn() contracts.Lane {
 	if f := r.feed(); f != nil {
 		return f.Lane
 	}

@@ -47,7 +47,7 @@ func (m *Machine) wasSettled(e Settled) {
 	switch e.Settlement.Kind {
 	case End:
 		if m.remove(r, e.At); e.At.IsZero() {
-			m.settled.add(r.ring(), r.ID, settled{created: instantOf(r.CreateTime), since: instantOf(m.heard)})
+			m.settled.add(r.settledIn(), r.ID, settled{created: instantOf(r.CreateTime), since: instantOf(m.heard)})
 		}
 	case Save:
 		m.saved(r, e.At)

@@ -7,20 +7,26 @@ import (
 	"outboxrelay/contracts"
 )
 
-// settledMemory is how many settlements of a lane a ledger remembers. They tell
-// what was read before them and comes after them: an answer on its way, a
-// snapshot that waits until its reader takes it. At 1,000 records a second that
-// is four seconds; what is older than what was forgotten is read again.
-const settledMemory = 4096
+// A ledger remembers at least the last leastSettled settlements of a lane, and as many
+// more as it takes to remember those of the last settledFor of the server's time. They
+// tell what was read before them and comes after them: an answer on its way, a snapshot
+// that waits until its reader takes it. What is older than what was forgotten is read
+// again, at a read for each, so a lane that works off a backlog at any speed has to
+// remember for longer than readSkew and a page together.
+const (
+	leastSettled = 1600 // as many as a map of 2,048 places holds, which takes up 35 KiB
+	settledFor   = 2 * time.Second
+	mostSettled  = 20 * leastSettled // those of 2 s at 16,000 a second; whatever the server's time does
+)
 
 // settlements are the last ones of an outbox, those of each lane apart: a flood
 // in one does not push out another's. Those of strays have no lane.
-type settlements map[contracts.Lane]*settledRing
+type settlements map[contracts.Lane]*recent
 
 func (s settlements) add(lane contracts.Lane, id string, what settled) {
 	r := s[lane]
 	if r == nil {
-		r = newSettledRing(settledMemory)
+		r = newRecent(leastSettled, mostSettled)
 		s[lane] = r
 	}
 	r.add(id, what)
@@ -46,20 +52,26 @@ func (s settlements) judge(d Sight, by contracts.Lane) Judgement {
 	return j
 }
 
-// settledRing remembers the last settlements of one lane, each in some 40 bytes, since
-// a long backlog fills the rings of all lanes of all outboxes. So documents are known
-// by a hash of their ID. That two of the 4,096 share one, of 64 bits, is one in
-// 2,000,000,000,000; then the later one is taken for the other until the ring has gone
-// round, and is found by the next sweep after that.
-type settledRing struct {
-	marked  map[document]instant // versions that were written before this server time are settled
-	deleted map[document]settled // what was deleted, which is rare
-	size    int
-	order   []document // grows to size, then goes round
-	next    int
+// recent remembers the latest settlements of one lane, in two generations: when the
+// younger has enough of them, the older is forgotten, and the younger becomes it. Each
+// takes up some 20 bytes, since a long backlog fills those of all lanes of all outboxes.
+// So documents are known by a hash of their ID. That two of 3,200 share one, of 64 bits,
+// is one in 3,000,000,000,000; then the later one is taken for the other until that is
+// forgotten, and is found by the next sweep after that.
+type recent struct {
+	young, old  *generation
+	least, most int // settlements of a generation
 	// forgotten is the latest server time of a settlement that is not remembered
 	// any more.
 	forgotten instant
+}
+
+// generation is some settlements that follow each other.
+type generation struct {
+	marked  map[document]instant // versions that were written before this server time are settled
+	deleted map[document]settled // what was deleted, which is rare
+	// first and last are the earliest and the latest server time of its settlements.
+	first, last instant
 }
 
 // document is the hash of a document's ID.
@@ -93,48 +105,59 @@ func instantOf(t time.Time) instant {
 	return instant(uint64(t.UnixNano()) ^ 1<<63) // the sign becomes the order
 }
 
-func newSettledRing(size int) *settledRing {
-	return &settledRing{marked: make(map[document]instant), deleted: make(map[document]settled), size: size}
+func newRecent(least, most int) *recent {
+	return &recent{young: newGeneration(0), old: newGeneration(0), least: least, most: most}
 }
 
-func (r *settledRing) add(id string, s settled) {
-	d := documentOf(id)
-	if _, known := r.of(d); !known {
-		r.push(d)
+func newGeneration(room int) *generation {
+	return &generation{marked: make(map[document]instant, room), deleted: make(map[document]settled)}
+}
+
+func (r *recent) add(id string, s settled) {
+	if r.young.complete(r.least, r.most) {
+		r.forgotten = max(r.forgotten, r.old.last)
+		r.old, r.young = r.young, newGeneration(r.least)
 	}
-	r.forget(d)
+	r.young.add(documentOf(id), s)
+}
+
+// of returns the latest settlement of a document.
+func (r *recent) of(d document) (settled, bool) {
+	if s, known := r.young.of(d); known {
+		return s, true
+	}
+	return r.old.of(d)
+}
+
+// complete reports whether the next settlement begins another generation.
+func (g *generation) complete(least, most int) bool {
+	n := g.size()
+	return n >= most || n >= least && g.last >= g.first+instant(settledFor)
+}
+
+func (g *generation) size() int { return len(g.marked) + len(g.deleted) }
+
+func (g *generation) add(d document, s settled) {
+	now := max(s.at, s.since)
+	if g.first == 0 || now < g.first {
+		g.first = now
+	}
+	g.last = max(g.last, now)
 	if s.created == 0 && s.since == 0 {
-		r.marked[d] = s.at
+		delete(g.deleted, d)
+		g.marked[d] = s.at
 	} else {
-		r.deleted[d] = s
+		delete(g.marked, d)
+		g.deleted[d] = s
 	}
 }
 
-func (r *settledRing) of(d document) (settled, bool) {
-	if at, known := r.marked[d]; known {
+func (g *generation) of(d document) (settled, bool) {
+	if at, known := g.marked[d]; known {
 		return settled{at: at}, true
 	}
-	s, known := r.deleted[d]
+	s, known := g.deleted[d]
 	return s, known
-}
-
-func (r *settledRing) forget(d document) {
-	delete(r.marked, d)
-	delete(r.deleted, d)
-}
-
-// push takes up a document in the place of the one that is there the longest.
-func (r *settledRing) push(d document) {
-	if len(r.order) < r.size {
-		r.order = append(r.order, d)
-		return
-	}
-	oldest := r.order[r.next]
-	s, _ := r.of(oldest)
-	r.forgotten = max(r.forgotten, s.at, s.since)
-	r.forget(oldest)
-	r.order[r.next] = d
-	r.next = (r.next + 1) % r.size
 }
 
 // readSkew is by how much a read's server time may be late: what it shows is not
@@ -144,7 +167,7 @@ const readSkew = time.Second
 // judge tells what is known of a document. One that has not changed since a
 // settlement that is forgotten, and was read before that, may be what was settled.
 // While a reader keeps up, what it reads is younger than any that is forgotten.
-func (r *settledRing) judge(d Sight) Judgement {
+func (r *recent) judge(d Sight) Judgement {
 	if s, known := r.of(documentOf(d.ID)); known && s.covers(d) {
 		return Known
 	}

@@ -2,7 +2,6 @@ package feed
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -11,39 +10,47 @@ import (
 	"outboxrelay/contracts"
 )
 
-func TestSettledRingRemembersTheLast(t *testing.T) {
+// What is remembered of a document is its latest settlement. What is not is older than
+// a number of others and than a while, or older than the most that are remembered; and
+// the time of what was forgotten is not before its.
+func TestRecentRemembersTheLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.IntRange(1, 8).Draw(t, "size")
-		ids := rapid.SliceOf(rapid.IntRange(0, 12)).Draw(t, "ids")
-		ring := newSettledRing(size)
-		var first []string // in the order in which the ring took them up
-		last := make(map[string]settled)
-		for i, n := range ids {
-			id := fmt.Sprint(n)
-			if !slices.Contains(first, id) {
-				first = append(first, id)
-				if len(first) > size {
-					first = first[1:]
+		r := newRecent(rapid.IntRange(1, 4).Draw(t, "least"), rapid.IntRange(4, 12).Draw(t, "most"))
+		now := int64(1_000)
+		const disorder = 500 // ms, of commits that end in another order than they were made
+		type settlement struct {
+			settled
+			number int
+			at     int64
+		}
+		last := make(map[string]settlement)
+		for i, n := range rapid.SliceOf(rapid.IntRange(0, 40)).Draw(t, "documents") {
+			now += rapid.SampledFrom([]int64{0, 1, 700, 3_000}).Draw(t, "later")
+			s := settlement{number: i, at: now - rapid.Int64Range(0, disorder).Draw(t, "earlier")}
+			if s.settled = (settled{at: instantOf(at(s.at))}); rapid.Bool().Draw(t, "deleted") {
+				s.settled = settled{created: instantOf(at(s.at)), since: instantOf(at(s.at))}
+			}
+			last[fmt.Sprint(n)] = s
+			r.add(fmt.Sprint(n), s.settled)
+
+			if n := r.young.size() + r.old.size(); n > 2*r.most {
+				t.Fatalf("%d are remembered, want %d at most", n, 2*r.most)
+			}
+			for id, s := range last {
+				got, known := r.of(documentOf(id))
+				switch after := i - s.number; {
+				case known && got != s.settled:
+					t.Fatalf("%s: remembered is %+v, want %+v", id, got, s.settled)
+				case known:
+				case r.forgotten < instantOf(at(s.at)):
+					t.Fatalf("%s is forgotten, but nothing of its time", id)
+				case after < r.least, after < r.most && now-s.at < settledFor.Milliseconds()-disorder:
+					t.Fatalf("%s is forgotten after %d others and %d ms", id, after, now-s.at)
 				}
-			}
-			last[id] = settled{at: instantOf(at(int64(i)))}
-			if rapid.Bool().Draw(t, "deleted") {
-				last[id] = settled{created: instantOf(at(int64(i))), since: instantOf(at(int64(i + 1)))}
-			}
-			ring.add(id, last[id])
-		}
-		if ring.len() != len(first) || len(ring.order) != len(first) {
-			t.Fatalf("the ring holds %d records, want %d", ring.len(), len(first))
-		}
-		for _, id := range first {
-			if got, _ := ring.of(documentOf(id)); got != last[id] {
-				t.Fatalf("%s was settled at %v, want %v", id, got, last[id])
 			}
 		}
 	})
 }
-
-func (r *settledRing) len() int { return len(r.marked) + len(r.deleted) }
 
 func TestInstantsHaveTheOrderOfTheirTimes(t *testing.T) {
 	last := instantOf(time.Time{})
@@ -81,11 +88,12 @@ func (m *Machine) isSettled(r *Record, at time.Time) {
 	m.Step(Settled{s, at})
 }
 
-// settles plays n records of a feed that are read and settled at one server time.
-func settles(f *Feed, n int, at time.Time) {
+// settles plays n records of a feed that are read and settled within that time.
+func settles(f *Feed, n int, from time.Time, within time.Duration) {
 	for i := range n {
-		r := f.read(Sight{ID: fmt.Sprint(f.Lane, at.UnixMilli(), i), UpdateTime: at, ReadTime: at})
-		f.machine.isSettled(r, at)
+		now := from.Add(within * time.Duration(i) / time.Duration(n))
+		r := f.read(Sight{ID: fmt.Sprint(f.Lane, now.UnixMilli(), i), UpdateTime: now, ReadTime: now})
+		f.machine.isSettled(r, now)
 	}
 }
 
@@ -98,7 +106,7 @@ func TestSettlementsAreForgottenByLane(t *testing.T) {
 	tests := []struct {
 		name  string
 		end   time.Time      // of the record, which the critical lane read: of its mark; zero: it is deleted
-		flood contracts.Lane // where as much is settled after it as is remembered
+		flood contracts.Lane // where more is settled after it than is remembered; of which what comes until 102,010 is forgotten
 		seen  Sight
 		want  Judgement
 	}{
@@ -108,12 +116,12 @@ func TestSettlementsAreForgottenByLane(t *testing.T) {
 		{"deleted, then a flood in its lane", deleted, contracts.CriticalLane, read, Doubtful},
 		{
 			"read after what is forgotten", marked, contracts.CriticalLane,
-			Sight{ID: "old", UpdateTime: at(1_000), ReadTime: at(100_010).Add(readSkew)},
+			Sight{ID: "old", UpdateTime: at(1_000), ReadTime: at(102_010).Add(readSkew)},
 			Unknown,
 		},
 		{
 			"written after what is forgotten", marked, contracts.CriticalLane,
-			Sight{ID: "new", UpdateTime: at(100_011), ReadTime: at(100_012)},
+			Sight{ID: "new", UpdateTime: at(102_011), ReadTime: at(102_012)},
 			Unknown,
 		},
 	}
@@ -129,12 +137,10 @@ func TestSettlementsAreForgottenByLane(t *testing.T) {
 				t.Fatalf("judged %v", j)
 			}
 			m.isSettled(critical.read(read), test.end)
-			settles(flooded, settledMemory, at(200_000))
+			settles(flooded, leastSettled, at(102_010), 0)
+			settles(flooded, leastSettled+2, at(200_000), 2*settledFor)
 			if got, _ := m.Judge(test.seen, contracts.CriticalLane); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
-			}
-			if n := m.settled[test.flood].len(); n != settledMemory {
-				t.Errorf("%d settlements of a lane are remembered, want %d", n, settledMemory)
 			}
 		})
 	}
@@ -142,14 +148,16 @@ func TestSettlementsAreForgottenByLane(t *testing.T) {
 
 // A lane that keeps up reads nothing again, however fast it is.
 func TestNothingIsReadAgainWhileALaneKeepsUp(t *testing.T) {
-	m := New()
-	f := m.AddFeed(contracts.StandardLane, 10, room(1<<30))
-	for i := range 5 * settledMemory { // a backlog, 2,000 a second
-		now := at(1_000_000 + int64(i)/2)
-		s := Sight{ID: fmt.Sprint(i), CreateTime: at(int64(i)), UpdateTime: at(int64(i)), ReadTime: now}
-		if j, _ := m.Judge(s, f.Lane); j != Unknown {
-			t.Fatalf("record %d: got %v, want to take it", i, j)
+	for _, rate := range []int{100, 1_000, 12_000} { // a second
+		m := New()
+		f := m.AddFeed(contracts.StandardLane, 10, room(1<<30))
+		for i := range 5 * max(rate, leastSettled) { // a backlog
+			now := at(1_000_000).Add(time.Duration(i) * time.Second / time.Duration(rate))
+			s := Sight{ID: fmt.Sprint(i), CreateTime: at(int64(i)), UpdateTime: at(int64(i)), ReadTime: now}
+			if j, _ := m.Judge(s, f.Lane); j != Unknown {
+				t.Fatalf("record %d of %d a second: got %v, want to take it", i, rate, j)
+			}
+			m.isSettled(f.read(s), now.Add(time.Second))
 		}
-		m.isSettled(f.read(s), now.Add(50*time.Millisecond))
 	}
 }
