@@ -156,14 +156,14 @@ func testItems(t *testing.T, r *rig) {
 }
 
 func testQueueItem(t *testing.T, r *rig) {
-	path := r.event(palms, "failed", 0, map[string]any{"lastError": "the condominium is gone", "lastErrorCode": "TENANT_GONE", "processedAt": began.Add(time.Minute)})
+	path := r.event(palms, "failed", 0, map[string]any{"lastError": "the audience is too large", "lastErrorCode": "AUDIENCE_TOO_LARGE", "processedAt": began.Add(time.Minute)})
 	letter := strings.Replace(path, "notificationEvents", "notificationDeadLetters", 1)
-	r.set(letter, map[string]any{"errorCode": "TENANT_GONE"}, nil)
+	r.set(letter, map[string]any{"errorCode": "AUDIENCE_TOO_LARGE"}, nil)
 	i, err := r.QueueItem(t.Context(), "notifications", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i.ID != path || i.Tenant != "acme/palms" || i.Status != "failed" || i.Attempts != 5 || i.Most != 5 || i.LastErrorCode != "TENANT_GONE" || i.Owner != "w/1" {
+	if i.ID != path || i.Tenant != "acme/palms" || i.Status != "failed" || i.Attempts != 5 || i.Most != 5 || i.LastErrorCode != "AUDIENCE_TOO_LARGE" || i.Owner != "w/1" {
 		t.Errorf("got %+v", i)
 	}
 	if i.Fields["title"] != "Fuga" || i.About["title"] != "" || i.About["eventType"] != "maintenance.ticket_created" {
@@ -174,7 +174,7 @@ func testQueueItem(t *testing.T, r *rig) {
 		kinds = append(kinds, e.Kind+": "+e.Text)
 	}
 	want := []string{
-		"created: it was created", "failed: attempt 5 failed: TENANT_GONE", "closed: it is failed, by w/1", "dead_letter: its last bad end is told by " + letter,
+		"created: it was created", "failed: attempt 5 failed: AUDIENCE_TOO_LARGE", "closed: it is failed, by w/1", "dead_letter: its last bad end is told by " + letter,
 	}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)

@@ -2,19 +2,14 @@ package notifications
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"cloud.google.com/go/firestore"
-	"google.golang.org/api/iterator"
 )
 
 // usersPage is how many people are asked for at once.
 const usersPage = 500
-
-// errGone is of an event whose tenant has nobody and nothing left.
-var errGone = errors.New("the condominium is gone: neither it nor anybody in it is left")
 
 // roles are those that a scope means.
 var roles = map[Scope][]string{
@@ -22,9 +17,10 @@ var roles = map[Scope][]string{
 	AdminsAndAssistants: {"admin", "admin-assistant"},
 }
 
-// recipients finds whom an event is for, each once. Those who are gone or not active are
-// left out; when nobody is left it is who created the event. What is read is not locked, as
-// the answer is written down once, with the queue document.
+// recipients finds whom an event is for, each once. Those who are not active are left out;
+// when nobody is left it is who created the event, in a condominium without anybody as well:
+// its people need not have documents. What is read is not locked, as the answer is written
+// down once, with the queue document.
 func recipients(ctx context.Context, client *firestore.Client, e event) ([]string, error) {
 	var found []string
 	var err error
@@ -35,9 +31,6 @@ func recipients(ctx context.Context, client *firestore.Client, e event) ([]strin
 	}
 	if err != nil || len(found) > 0 {
 		return found, err
-	}
-	if err := tenantStands(ctx, client, e); err != nil {
-		return nil, err
 	}
 	return []string{e.createdBy}, nil
 }
@@ -63,7 +56,8 @@ func withRole(ctx context.Context, client *firestore.Client, e event) (ids []str
 	}
 }
 
-// named finds those people that the event names, in its order.
+// named finds those people that the event names, in its order. Nobody is left out for
+// having no document.
 func named(ctx context.Context, client *firestore.Client, e event) (ids []string, err error) {
 	users := client.Collection(e.tenant.Path() + "/" + CollectionUsers)
 	for chunk := range slices.Chunk(e.userIDs, usersPage) {
@@ -79,7 +73,7 @@ func named(ctx context.Context, client *firestore.Client, e event) (ids []string
 			return nil, fmt.Errorf("find the people that the event names: %w", err)
 		}
 		for _, user := range snaps {
-			if user.Exists() && active(user) {
+			if active(user) {
 				ids = append(ids, user.Ref.ID)
 			}
 		}
@@ -87,32 +81,9 @@ func named(ctx context.Context, client *firestore.Client, e event) (ids []string
 	return ids, nil
 }
 
-// active reports that nothing says otherwise: the field is not there, or true.
+// active reports that nothing says otherwise: the field, or the whole document, is not
+// there, or it is true.
 func active(user *firestore.DocumentSnapshot) bool {
 	value, err := user.DataAt(fieldActive)
 	return err != nil || value == true
-}
-
-// tenantStands tells a condominium where nobody is meant from one that was deleted. A
-// condominium need not have a document of its own, so anybody in it will do.
-func tenantStands(ctx context.Context, client *firestore.Client, e event) error {
-	users := client.Collection(e.tenant.Path() + "/" + CollectionUsers)
-	snaps, err := client.GetAll(ctx, []*firestore.DocumentRef{client.Doc(e.tenant.Path()), users.Doc(e.createdBy)})
-	if err != nil {
-		return fmt.Errorf("look for the condominium: %w", err)
-	}
-	for _, s := range snaps {
-		if s.Exists() {
-			return nil
-		}
-	}
-	anybody := users.Limit(1).Documents(ctx)
-	defer anybody.Stop()
-	switch _, err := anybody.Next(); {
-	case errors.Is(err, iterator.Done):
-		return errGone
-	case err != nil:
-		return fmt.Errorf("look for anybody in the condominium: %w", err)
-	}
-	return nil
 }

@@ -29,12 +29,12 @@ func testActiveRecipients(t *testing.T, f *fixture) {
 
 func testSpecificUsers(t *testing.T, f *fixture) {
 	tenant := f.tenant("a", person{"ana", "admin", nil}, person{"bo", "resident", new(false)}, person{"cy", "resident", nil}, person{"di", "resident", new(true)})
-	ref := f.event(tenant, audience(SpecificUsers, "di", "gone", "bo", "cy", "di"))
+	ref := f.event(tenant, audience(SpecificUsers, "di", "new", "bo", "cy", "di"))
 	f.mustDispatch(ref, Emitted)
-	if diff := cmp.Diff(map[string][]string{"cy": {ref.ID}, "di": {ref.ID}}, f.bells(tenant)); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"cy": {ref.ID}, "di": {ref.ID}, "new": {ref.ID}}, f.bells(tenant)); diff != "" {
 		t.Errorf("bells (-want +got):\n%s", diff)
 	}
-	if got := f.fields(tenant.Path() + "/notificationQueue/" + ref.ID)["recipients"]; !cmp.Equal(got, []any{"di", "cy"}) {
+	if got := f.fields(tenant.Path() + "/notificationQueue/" + ref.ID)["recipients"]; !cmp.Equal(got, []any{"di", "new", "cy"}) {
 		t.Errorf("recipients %v", got)
 	}
 }

@@ -304,7 +304,6 @@ func code(err error) (word string, permanent bool) {
 		word string
 	}{
 		{errInvalid, "INVALID_EVENT"},
-		{errGone, "TENANT_GONE"},
 		{errTooMany, "AUDIENCE_TOO_LARGE"},
 		{errTaken, "QUEUE_ID_TAKEN"},
 	} {

@@ -27,7 +27,7 @@ var both = []struct {
 	{"a queue document without a marker", testQueueDocumentOfTheFrontEnd},
 	{"without a dedupeKey", testNoKey},
 	{"the creator when nobody is left", testFallback},
-	{"a tenant that is gone", testTenantGone},
+	{"a tenant without documents", testNoDocuments},
 	{"what is read stays read", testReadStaysRead},
 	{"what is deleted stays deleted", testDeletedStaysDeleted},
 	{"the audience stands though people change", testAudienceStands},
@@ -246,7 +246,7 @@ func testNoKey(t *testing.T, f *fixture) {
 
 func testFallback(t *testing.T, f *fixture) {
 	tenant := f.tenant("a", person{"ana", "admin", new(false)})
-	for _, change := range []func(map[string]any){audience(Admins), audience(AdminsAndAssistants), audience(SpecificUsers), audience(SpecificUsers, "ana", "gone")} {
+	for _, change := range []func(map[string]any){audience(Admins), audience(AdminsAndAssistants), audience(SpecificUsers), audience(SpecificUsers, "ana")} {
 		ref := f.event(tenant, change)
 		f.mustDispatch(ref, Emitted)
 		if got := f.bells(tenant); len(got) != 1 || !slices.Contains(got["uid"], ref.ID) {
@@ -255,15 +255,27 @@ func testFallback(t *testing.T, f *fixture) {
 	}
 }
 
-func testTenantGone(t *testing.T, f *fixture) {
-	tenant := Tenant{"deleted", "deleted"}
-	ref := f.event(tenant)
-	_, err := f.dispatch(ref)
-	if word, permanent := code(err); word != "TENANT_GONE" || !permanent {
-		t.Fatalf("got %v", err)
-	}
-	if got := f.bells(tenant); len(got) != 0 {
-		t.Errorf("bells %v beneath a condominium that is gone", got)
+func testNoDocuments(t *testing.T, f *fixture) {
+	tenant := Tenant{"empty", "empty"}
+	for _, test := range []struct {
+		change func(map[string]any)
+		want   []string
+	}{
+		{audience(Admins), []string{"uid"}}, // who created it
+		{audience(SpecificUsers), []string{"uid"}},
+		{audience(SpecificUsers, "ana", "bo"), []string{"ana", "bo"}},
+	} {
+		ref := f.event(tenant, test.change)
+		f.mustDispatch(ref, Emitted)
+		var got []string
+		for id, bell := range f.bells(tenant) {
+			if slices.Contains(bell, ref.ID) {
+				got = append(got, id)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, test.want) {
+			t.Errorf("%v have it, want %v", got, test.want)
+		}
 	}
 }
 

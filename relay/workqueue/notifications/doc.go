@@ -39,10 +39,11 @@
 //
 // # Defined ends
 //
-//	an event of a deleted condominium         failed, TENANT_GONE; nothing is written beneath it
 //	nobody with the role, all of them inactive  its creator has it
+//	a condominium was deleted, but this event   its creator has it
 //	a person named twice, or of two roles     has it once
-//	a person named who is gone or inactive    is left out
+//	a person named who is inactive            is left out
+//	a person named without a document         has it
 //	no dedupeKey                              is held against nothing
 //	more than 20,000 people, or 800 KiB of IDs  failed, AUDIENCE_TOO_LARGE
 //	a queue document of its ID is not its own  failed, QUEUE_ID_TAKEN
