@@ -38,10 +38,10 @@ func outage(code, format string, args ...any) error {
 	return &fault{contracts.Failure{Kind: contracts.Outage, Code: code, Err: fmt.Errorf(format, args...)}}
 }
 
-// failed is what Handle returns for err: its kind, code and text, the account,
-// and as what exhausted attempts are dead-lettered.
+// failed is what Handle returns for err: its kind, code and text, whose it is, the
+// account, and as what exhausted attempts are dead-lettered.
 func failed(account string, err error) *contracts.Failure {
-	f := &contracts.Failure{Kind: contracts.KindOf(err), Code: contracts.CodeOf(err), Reason: contracts.ClaimsRefreshFailed, Err: err}
+	f := &contracts.Failure{Kind: contracts.KindOf(err), Code: contracts.CodeOf(err), Reason: contracts.ClaimsRefreshFailed, Own: contracts.OwnOf(err)}
 	var knows interface{ FailureKind() contracts.Kind }
 	if !errors.As(err, &knows) {
 		switch {
@@ -51,6 +51,6 @@ func failed(account string, err error) *contracts.Failure {
 			f.Kind, f.Code = contracts.Outage, "Canceled"
 		}
 	}
-	f.Err = fmt.Errorf("refresh claims of account %s: %w", account, err)
+	f.Err = fmt.Errorf("refresh claims of account %q: %w", account, err)
 	return f
 }

@@ -81,6 +81,9 @@ func TestHandleFails(t *testing.T) {
 		if contracts.KindOf(err) != contracts.Attributable || contracts.CodeOf(err) != CodeUserNotFound {
 			t.Errorf("got %v", err)
 		}
+		if !contracts.OwnOf(err) {
+			t.Errorf("%v is not the record's alone: three accounts without a user would have the handler out", err)
+		}
 	})
 	t.Run("no uid", func(t *testing.T) {
 		w := newWorld()

@@ -112,7 +112,7 @@ func (m *memory) Claims(_ context.Context, uid string) (held map[string]any, err
 	err = m.call("look up", func() error {
 		user, ok := m.world.users[uid]
 		if !ok {
-			return &contracts.Failure{Code: CodeUserNotFound}
+			return &contracts.Failure{Code: CodeUserNotFound, Own: true}
 		}
 		held = maps.Clone(user)
 		return nil

@@ -247,7 +247,8 @@ func (r *Relay) failed(tried feed.Tried, f failures) lanes.Verdict {
 	case o.ledger.becomes(tried).Do == feed.LetGo:
 		return lanes.Verdict{Action: lanes.Drop}
 	case f.permanent:
-		o.bury(e, contracts.PermanentFailure, e.tier)
+		_, tier := e.exhausted()
+		o.bury(e, contracts.PermanentFailure, tier)
 		return lanes.Verdict{Action: lanes.Drop}
 	case dies:
 		reason, tier := e.exhausted()

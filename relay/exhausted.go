@@ -20,8 +20,8 @@ func (b *blame) note(f ier.TargetFailure) {
 }
 
 // exhausted is the reason and the tier of e's dead letter when its attempts are
-// used up. A failure may have named a reason; it counts while its target lacks
-// the record, whichever target failed last.
+// used up; the tier is that of a permanent failure as well. A failure may have named a
+// reason; it counts while its target lacks the record, whichever target failed last.
 func (e *entry) exhausted() (contracts.Reason, contracts.Tier) {
 	if e.blamed.reason == "" || e.rec.HasTarget(e.blamed.target) {
 		return contracts.AttemptsExhausted, e.tier

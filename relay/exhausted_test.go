@@ -48,7 +48,10 @@ func TestExhaustedAttemptsAreDeadLetteredAsTheirFailureSays(t *testing.T) {
 			{Acked: []string{"NOTIF_ROUTER"}, Failed: fails("FUNNEL", contracts.Attributable, "").Failed},
 			fails("FUNNEL", contracts.Attributable, ""),
 		}, review(contracts.AttemptsExhausted, 3)},
-		{"claims, permanently", []ier.Outcome{fails("NOTIF_ROUTER", contracts.Permanent, claims)}, review(contracts.PermanentFailure, 1)},
+		{"claims, permanently", []ier.Outcome{fails("NOTIF_ROUTER", contracts.Permanent, claims)}, letter{
+			contracts.SecurityBlock, contracts.SecurityBlock, contracts.DeadBlocked, contracts.PermanentFailure, 1,
+		}},
+		{"permanently", []ier.Outcome{fails("NOTIF_ROUTER", contracts.Permanent, "")}, review(contracts.PermanentFailure, 1)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
