@@ -52,6 +52,7 @@ type breaker struct {
 	consecutive int    // outages in a row, of the breaker's current state
 	suspects    suspects
 	culprits    culprits
+	outliers    outliers
 	probes      probes // of the outage that is
 	turns       turns
 	outages     []span // the last ones, the one that is at the end
@@ -163,6 +164,7 @@ func (b *breaker) answered(aggregate string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.culprits.answered(aggregate)
+	b.outliers.answered(aggregate)
 }
 
 func (b *breaker) endProbe() {
@@ -178,7 +180,7 @@ func (b *breaker) endProbe() {
 // A failure that counts for the record is none of the target as long as it is not
 // the rule; but a probe has to succeed, or the first record that fails for itself
 // would end an outage. Only where nothing but a record or two is there to probe, or
-// nothing but culprits, it ends with those that fail.
+// nothing but culprits, it ends with those that fail. Outliers have no target out.
 func (b *breaker) count(failure error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,6 +189,11 @@ func (b *breaker) count(failure error) bool {
 		b.consecutive = 0
 		b.suspects.answered(b.now())
 		return true
+	}
+	if s.outage {
+		if b.outliers.failed(s.aggregate, b.now()); b.state == gobreaker.StateClosed && b.outliers.are(s.aggregate, b.now()) {
+			return true
+		}
 	}
 	b.culprits.failed(s)
 	culprit := b.culprits.are(s.aggregate)

@@ -12,7 +12,7 @@ import (
 
 // A record that its target never takes may be the one that probes when the target
 // was out: it holds up nobody else's for longer than that. It is dead in the end,
-// unless it fails as in an outage while nothing else is sent.
+// unless it fails as in an outage while little else is delivered.
 func TestPoisonThatProbesHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
