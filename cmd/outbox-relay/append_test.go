@@ -160,7 +160,8 @@ func TestAppendLargeRecords(t *testing.T) {
 
 func TestAppendRefusesBadLines(t *testing.T) {
 	t.Parallel()
-	lines := strings.Join([]string{
+	payload := func(v map[string]any) func(map[string]any) { return func(f map[string]any) { f["payload"] = v } }
+	lines := "\ufeff" + strings.Join([]string{
 		line(t, 1, sound),
 		`{"eventId": `,
 		line(t, 3, func(f map[string]any) { delete(f, "traceId"); f["aggregateVersion"] = "three" }),
@@ -169,6 +170,11 @@ func TestAppendRefusesBadLines(t *testing.T) {
 		line(t, 6, func(f map[string]any) { f["outbox"] = 6 }),
 		line(t, 7, func(f map[string]any) { f["eventType"] = "Unheard" }),
 		line(t, 8, sound),
+		line(t, 9, payload(map[string]any{"amount": 5, "text": strings.Repeat("x", 1_100_000)})),
+		line(t, 10, payload(map[string]any{"amount": 5, "lists": []any{[]any{1}}})),
+		line(t, 11, payload(map[string]any{"amount": 5, "": 1})),
+		line(t, 12, payload(map[string]any{"amount": 5, "text": strings.Repeat("x", 9<<20)})),
+		line(t, 13, sound),
 	}, "\n")
 	wantStderr := []string{
 		"standard input:2: decode record:",
@@ -177,7 +183,9 @@ func TestAppendRefusesBadLines(t *testing.T) {
 		"standard input:5: ", "noOutbox",
 		"standard input:6: outbox is not a string",
 		"standard input:7: ", "eventType",
-		"6 of 8 records are bad",
+		"standard input:9: payload.text is 1100000 bytes long", "standard input:10: payload.lists[0] is an array directly within an array",
+		"standard input:11: payload has a key that is empty", "standard input:12: the line is over 8388608 bytes",
+		"10 of 13 records are bad",
 	}
 	for _, tc := range []struct {
 		name       string
@@ -187,7 +195,7 @@ func TestAppendRefusesBadLines(t *testing.T) {
 		wantStderr string
 	}{
 		{"nothing is written", nil, "", 0, "nothing was written"},
-		{"the good ones are written", []string{"--skip-bad"}, "appended 2 records, 0 were there already\n", 2, ""},
+		{"the good ones are written", []string{"--skip-bad"}, "appended 3 records, 0 were there already\n", 3, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cloud := startCloud(t)

@@ -81,7 +81,7 @@ func (e *DomainEvent) accept(jobs []Job) (map[string]any, *InvalidError) {
 	} else if problem := idProblem(e.ID); problem != "" {
 		fault("eventId", problem)
 	}
-	limits, size := firestoreFaults(DomainEvents, cmp.Or(e.ID, "-"), map[string]any{"payload": payload, "actor": e.Actor, "visibility": e.Visibility})
+	limits, size := FirestoreFaults(DomainEvents, cmp.Or(e.ID, "-"), map[string]any{"payload": payload, "actor": e.Actor, "visibility": e.Visibility})
 	faults = append(faults, sorted(limits)...)
 	faults = append(faults, sorted(e.storableFaults(payload, jobs))...)
 	if size > maxDocument {

@@ -26,9 +26,10 @@ const relayRoom = 16 << 10
 // types and lengths, and the database's name.
 const overheadEach = 1 << 10
 
-// firestoreFaults names what Firestore would refuse of a document that fits the
-// contract otherwise, and returns the document's size.
-func firestoreFaults(collection, id string, fields map[string]any) (contracts.Faults, int) {
+// FirestoreFaults names what Firestore would refuse of a document at the root, with that
+// ID and those fields, that fits the contract otherwise; or what would leave the relay no
+// room in it. It returns the document's size in bytes, as Firestore counts it.
+func FirestoreFaults(collection, id string, fields map[string]any) (contracts.Faults, int) {
 	var l limits
 	if problem := idProblem(id); problem != "" && id != "" { // the check says why there is none
 		l.fault(contracts.FieldIdempotencyKey, "makes a document ID that "+problem)

@@ -64,7 +64,7 @@ func (a *Appender) accept(ctx context.Context, e *Event) (*Record, *InvalidEvent
 			rejected.Faults = append(rejected.Faults, f)
 		}
 	}
-	limits, size := firestoreFaults(rec.Outbox, rec.ID, fields)
+	limits, size := FirestoreFaults(rec.Outbox, rec.ID, fields)
 	rejected.Faults = append(rejected.Faults, sorted(limits)...)
 	if len(rejected.Faults) > 0 {
 		return nil, rejected

@@ -14,6 +14,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
+	producer "outboxrelay/contracts/outbox"
 )
 
 // Record is a record that is ready to be written.
@@ -40,30 +41,54 @@ var relayFields = []string{
 // outbox is that of lines that name none. Empty lines are passed over. Bad
 // records are told on stderr; the error is for a file that cannot be read.
 func ReadLines(in io.Reader, name, outbox string, catalog *contracts.Catalog, stderr io.Writer) (good []Record, refused int, err error) {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		line := bytes.TrimSpace(lines.Bytes())
-		if len(line) == 0 {
-			continue
-		}
-		record, err := readRecord(line, outbox, catalog)
+	lines := bufio.NewReader(in)
+	for n := 1; ; n++ {
+		line, tooLong, more, err := readLine(lines)
 		if err != nil {
-			refused++
-			refuse(stderr, name, n, err)
-			continue
+			return nil, 0, shell.Usagef("read %s: %w", name, err)
 		}
-		good = append(good, record)
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
+		}
+		switch line = bytes.TrimSpace(line); {
+		case tooLong:
+			refused++
+			refuse(stderr, name, n, fmt.Errorf("the line is over %d bytes", maxLine))
+		case len(line) > 0:
+			record, err := readRecord(line, outbox, catalog)
+			if err != nil {
+				refused++
+				refuse(stderr, name, n, err)
+				break
+			}
+			good = append(good, record)
+		}
+		if !more {
+			return good, refused, nil
+		}
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, 0, shell.Usagef("%s:%d: the line is over %d bytes", name, n+1, maxLine)
-	case err != nil:
-		return nil, 0, fmt.Errorf("read %s: %w", name, err)
+}
+
+// byteOrderMark stands at the start of a file that some editors wrote.
+const byteOrderMark = "\ufeff"
+
+// readLine reads a line to its end, of which it keeps maxLine bytes at most, and reports
+// whether more may follow.
+func readLine(in *bufio.Reader) (line []byte, tooLong, more bool, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if tooLong = tooLong || len(line)+len(part) > maxLine; !tooLong {
+			line = append(line, part...)
+		}
+		switch {
+		case err == nil:
+			return line, tooLong, true, nil
+		case errors.Is(err, io.EOF):
+			return line, tooLong, false, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, false, false, err
+		}
 	}
-	return good, refused, nil
 }
 
 // readRecord decodes and checks one line. The error names every fault.
@@ -95,10 +120,12 @@ func readRecord(line []byte, outbox string, catalog *contracts.Catalog) (Record,
 	}
 	rec, decoded := contracts.DecodeRecord(outbox, "", fields)
 	faults = slices.Concat(faults, catalog.Check(rec, decoded).Faults)
-	if err := faults.Err(); err != nil {
+	id := contracts.DocumentID(rec.IdempotencyKey)
+	refusals, _ := producer.FirestoreFaults(outbox, id, fields)
+	if err := slices.Concat(faults, refusals).Err(); err != nil {
 		return Record{}, err
 	}
-	return Record{outbox, contracts.DocumentID(rec.IdempotencyKey), fields, len(line)}, nil
+	return Record{outbox, id, fields, len(line)}, nil
 }
 
 // fill sets a field that is not there.
