@@ -7,7 +7,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
+	"outboxrelay/contracts/outbox"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay/workqueue"
 	"outboxrelay/relay/workqueue/desk"
@@ -29,6 +31,9 @@ const queueWrites = 2 * time.Second
 // openQueues makes the work queues that are to run, and the desk of all. Each that runs has a
 // connection to Firestore of its own: its listener is not to stand in front of the relay's commits.
 func (s *service) openQueues(ctx context.Context, letters *dlqfirestore.Client, tracer trace.Tracer, cfg serviceConfig) error {
+	if err := ownDocuments(cfg.queues.run, cfg.catalog); err != nil {
+		return err
+	}
 	if cfg.queues.notifications == (notifications.Settings{}) {
 		cfg.queues.notifications = notifications.Default()
 	}
@@ -143,4 +148,24 @@ func (s *service) queueStates() []queueState {
 		out = append(out, st)
 	}
 	return out
+}
+
+// queueCollections are those whose documents a queue takes for its own. Notifications find
+// theirs in any collection of that name.
+var queueCollections = map[string][]string{
+	queueJobs:          {outbox.Jobs, outbox.DomainEvents, jobs.InAppMessages},
+	queueNotifications: {notifications.CollectionEvents},
+}
+
+// ownDocuments refuses to run a queue beside an outbox of the same collection: it would
+// close the outbox's records, which have the same status, as jobs that nobody knows.
+func ownDocuments(queues []string, catalog *contracts.Catalog) error {
+	for _, queue := range queues {
+		for _, name := range queueCollections[queue] {
+			if catalog.Outbox(name) != nil {
+				return shell.Usagef("queue %s: collection %s is its own, and an outbox of the catalog as well: give the outbox another name, or leave the queue out of --queues", queue, name)
+			}
+		}
+	}
+	return nil
 }

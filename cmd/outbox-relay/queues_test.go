@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -313,6 +314,25 @@ func TestQueueFlags(t *testing.T) {
 		got := runProgram(t, env, "", append([]string{"serve"}, args...)...)
 		if got.code != shell.ExitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%v: exit code %d with %q, want %q", args, got.code, got.stderr, want)
+		}
+	}
+}
+
+func TestQueuesHaveTheirCollectionsToThemselves(t *testing.T) {
+	catalog := testCatalog(t)
+	both := []string{queueJobs, queueNotifications}
+	if err := ownDocuments(both, catalog); err != nil {
+		t.Errorf("the default catalog: %v", err)
+	}
+	for queue, collections := range queueCollections {
+		for _, name := range collections {
+			catalog.Outboxes[0].Name = name
+			if err := ownDocuments(both, catalog); err == nil || !strings.Contains(err.Error(), "queue "+queue+": collection "+name) {
+				t.Errorf("outbox %s: %v", name, err)
+			}
+			if err := ownDocuments(slices.DeleteFunc(slices.Clone(both), func(q string) bool { return q == queue }), catalog); err != nil {
+				t.Errorf("outbox %s without queue %s: %v", name, queue, err)
+			}
 		}
 	}
 }
