@@ -118,6 +118,8 @@ func TestUsageErrors(t *testing.T) {
 		{"samples without an outbox", []string{"append", "--samples", "1"}, project, "--outbox"},
 		{"an unknown outbox", []string{"append", "--samples", "1", "--outbox", "noOutbox"}, project, "noOutbox"},
 		{"a file that is not there", []string{"append", "/nonexistent.jsonl"}, project, "nonexistent.jsonl"},
+		{"a file that is a folder", []string{"append", "."}, project, "read ."},
+		{"an export that is yet to come", []string{"restore", "--before", "2999-01-01T00:00:00Z", "--as", "delivered", "--dry-run"}, project, "lies ahead of now"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := runProgram(t, tc.env, "", tc.args...)

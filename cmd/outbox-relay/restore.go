@@ -52,6 +52,10 @@ func (c *restoreCmd) Validate() error {
 	if !c.DryRun && (strings.TrimSpace(c.By) == "" || strings.TrimSpace(c.Reason) == "") {
 		return errors.New("--by and --reason are required, as the audit names them (or --dry-run)")
 	}
+	if now := time.Now(); c.Before.After(now) {
+		return fmt.Errorf("--before %s lies ahead of now, %s: it is the time of the export, and all that was appended since would be settled unsent",
+			c.Before.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
 	return c.standInFlags.Validate()
 }
 

@@ -113,7 +113,7 @@ func (e *exam) subscription(t *topic, s *pb.Subscription, note func(Finding)) {
 	}
 	if t.Subscription.DeadLetterTopic != "" && s.GetDeadLetterPolicy().GetDeadLetterTopic() == "" {
 		note(Finding{
-			Subject: name, Detail: "the subscription to " + t.Name + " has no dead-letter topic: a message that its consumer cannot handle comes again until it is too old, and holds back its aggregate",
+			Subject: name, Detail: "the subscription to " + t.Name + " has no dead-letter topic: a message that its consumer cannot handle comes again until it is too old, and holds back its aggregate; if the consumer is contracts/inbox, leave it so: the inbox dead-letters by itself",
 			Mend: append(e.createDeadLetters(t.Topic), e.gcloudPubSub(append([]string{"subscriptions", "update", name}, t.Subscription.GcloudDeadLetters()...)...)),
 			Hint: "Pub/Sub's own account needs roles/pubsub.publisher on the dead-letter topic and roles/pubsub.subscriber here; " + program + " catalog topics --gcloud prints the grants",
 		})

@@ -20,7 +20,7 @@ type filterFlags struct {
 	State      string `placeholder:"STATE" help:"scheduled, awaiting_review, blocked, authorized, replayed or discarded."`
 	Outbox     string `placeholder:"NAME" help:"Of this outbox."`
 	Lane       string `placeholder:"LANE" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
-	DeadReason string `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE or CLAIMS_REFRESH_FAILED."`
+	DeadReason string `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE, CLAIMS_REFRESH_FAILED or RESTORED."`
 	Group      string `placeholder:"ID" help:"Of this group, as dlq groups lists them."`
 	Consumer   string `placeholder:"NAME" help:"Of this consumer, which could not handle the event."`
 	From       when   `placeholder:"TIME" help:"Dead since: a time in RFC 3339, or a duration back from now such as 2h."`
