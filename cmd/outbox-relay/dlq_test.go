@@ -161,12 +161,16 @@ var (
 	goldenHexes = regexp.MustCompile(`\b[0-9a-f]{16,}\b`)
 	goldenETags = regexp.MustCompile(`"etag": ".*"`)
 	goldenBody  = regexp.MustCompile(`(?s)"payload": \{.*?\n( *)\}`)
+	// A record's copy has the attempts that were marked. The last is missing where the next,
+	// whose wait may be next to nothing, came first: the dead letter took its mark's place.
+	goldenMarks = regexp.MustCompile(`(?s)"attemptErrors": \[.*?\],\n( *)"attempts": \d+,`)
 )
 
 // steady takes out of an answer what no two runs have in common.
 func steady(text string, c *clinic) string {
 	text = strings.ReplaceAll(text, c.aggregate("wallet"), "wallet")
 	text = goldenBody.ReplaceAllString(text, `"payload": {}`)
+	text = goldenMarks.ReplaceAllString(text, "\"attemptErrors\": [],\n$1\"attempts\": 0,")
 	text = goldenTimes.ReplaceAllString(text, `"TIME"`)
 	text = goldenUUIDs.ReplaceAllString(text, "UUID")
 	text = goldenETags.ReplaceAllString(text, `"etag": "ETAG"`)
