@@ -216,11 +216,11 @@ func TestAppendRefusesBadLines(t *testing.T) {
 	}
 }
 
-// shardedFile is a catalog file in which accOutbox has four shards.
-func shardedFile(t *testing.T) string {
+// catalogFile is a catalog file, the default one changed as a test likes.
+func catalogFile(t *testing.T, change func(*contracts.Catalog)) string {
 	t.Helper()
 	catalog := testCatalog(t)
-	catalog.Outbox("accOutbox").Shards = 4
+	change(catalog)
 	file, err := os.Create(filepath.Join(t.TempDir(), "catalog.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func shardedFile(t *testing.T) string {
 }
 
 func TestAppendToShards(t *testing.T) {
-	cloud, catalog := startCloud(t), shardedFile(t)
+	cloud, catalog := startCloud(t), catalogFile(t, func(c *contracts.Catalog) { c.Outbox("accOutbox").Shards = 4 })
 	client := mustDialFirestore(t, cloud.at).Client
 	got := runProgram(t, cloud.env, "", "append", "--catalog", catalog, "--outbox", "accOutbox", "--samples", "40", "--aggregates", "20")
 	if got.stdout != "appended 40 records, 0 were there already\n" {

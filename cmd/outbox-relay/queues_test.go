@@ -19,6 +19,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
 	"outboxrelay/relay/workqueue/jobs"
 )
@@ -320,6 +321,12 @@ func TestQueueFlags(t *testing.T) {
 
 func TestQueuesHaveTheirCollectionsToThemselves(t *testing.T) {
 	catalog := testCatalog(t)
+	got := runProgram(t, map[string]string{
+		"GOOGLE_CLOUD_PROJECT": "p", gcp.EnvFirestore: "127.0.0.1:1", gcp.EnvPubSub: "127.0.0.1:1", gcp.EnvAuth: "127.0.0.1:1",
+	}, "", "serve", "--port", "0", "--queues", "jobs", "--catalog", catalogFile(t, func(c *contracts.Catalog) { c.Outboxes[0].Name = outbox.Jobs }))
+	if got.code != shell.ExitUsage || !strings.Contains(got.stderr, "queue jobs: collection outbox is its own") {
+		t.Errorf("serve: exit code %d with %q", got.code, got.stderr)
+	}
 	both := []string{queueJobs, queueNotifications}
 	if err := ownDocuments(both, catalog); err != nil {
 		t.Errorf("the default catalog: %v", err)

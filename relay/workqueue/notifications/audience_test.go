@@ -39,6 +39,41 @@ func testSpecificUsers(t *testing.T, f *fixture) {
 	}
 }
 
+func testFallback(t *testing.T, f *fixture) {
+	tenant := f.tenant("a", person{"ana", "admin", new(false)})
+	for _, change := range []func(map[string]any){audience(Admins), audience(AdminsAndAssistants), audience(SpecificUsers), audience(SpecificUsers, "ana")} {
+		ref := f.event(tenant, change)
+		f.mustDispatch(ref, Emitted)
+		if got := f.bells(tenant); len(got) != 1 || !slices.Contains(got["uid"], ref.ID) {
+			t.Errorf("bells %v, want the creator's alone", got)
+		}
+	}
+}
+
+func testNoDocuments(t *testing.T, f *fixture) {
+	tenant := Tenant{"empty", "empty"}
+	for _, test := range []struct {
+		change func(map[string]any)
+		want   []string
+	}{
+		{audience(Admins), []string{"uid"}}, // who created it
+		{audience(SpecificUsers), []string{"uid"}},
+		{audience(SpecificUsers, "ana", "bo"), []string{"ana", "bo"}},
+	} {
+		ref := f.event(tenant, test.change)
+		f.mustDispatch(ref, Emitted)
+		var got []string
+		for id, bell := range f.bells(tenant) {
+			if slices.Contains(bell, ref.ID) {
+				got = append(got, id)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, test.want) {
+			t.Errorf("%v have it, want %v", got, test.want)
+		}
+	}
+}
+
 // people makes so many admins.
 func people(n int) []person {
 	out := make([]person, n)
