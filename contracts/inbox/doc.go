@@ -2,7 +2,7 @@
 // of its aggregate, however often and wherever its message arrives.
 //
 //	box := inbox.New(store, "notifications", inbox.Options{Catalog: catalog, DeadLetters: letters})
-//	err := subscriber.Receive(ctx, box.Handle(func(ctx context.Context, e *inbox.Event) error {
+//	err := box.Receive(ctx, subscriber, box.Handle(func(ctx context.Context, e *inbox.Event) error {
 //		return notify(ctx, e.Payload)
 //	}))
 //

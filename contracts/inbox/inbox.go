@@ -38,13 +38,13 @@ func validConsumer(name string) bool {
 	return name != "" && len(name) <= 100 && strings.Trim(name, allowed) == ""
 }
 
-// Handle returns a receive function for Pub/Sub's Subscriber.Receive, which has h handle each
+// Handle returns a receive function for Receive, which has h handle each
 // event once. Each message is acknowledged or given back when it returns.
 func (i *Inbox) Handle(h Handler) func(context.Context, *pubsub.Message) {
 	return i.receiver(i.effect(h))
 }
 
-// Deliver is Handle for what does not come through Subscriber.Receive: a push request, or a
+// Deliver is Handle for what does not come through Receive: a push request, or a
 // test. It reports whether the message is to be acknowledged; otherwise it is to be
 // delivered again, not at once but after a moment.
 func (i *Inbox) Deliver(ctx context.Context, data []byte, attributes map[string]string, h Handler) (ack bool) {

@@ -33,7 +33,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	})
 	subscriber := c.Client.Subscriber(c.Subscription)
 	subscriber.ReceiveSettings.NumGoroutines = streams
-	if err := subscriber.Receive(ctx, box.Handle(c.handle)); err != nil && ctx.Err() == nil {
+	if err := box.Receive(ctx, subscriber, box.Handle(c.handle)); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("consume samples: %w", err)
 	}
 	return nil

@@ -64,7 +64,7 @@ func run(ctx context.Context, project string) (err error) {
 		})
 	}
 	log.Print("consuming ier-notif-router")
-	return client.Subscriber("notifications").Receive(ctx, inbox.HandleIn(box, store, handler))
+	return box.Receive(ctx, client.Subscriber("notifications"), inbox.HandleIn(box, store, handler))
 }
 
 // subscribe makes the subscription where it is missing: with message ordering, and a backoff for

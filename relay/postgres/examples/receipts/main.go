@@ -73,7 +73,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) (err er
 	if _, err := fmt.Fprintln(out, "receipts: waiting for orders"); err != nil {
 		return err
 	}
-	return messages.Subscriber(consumer).Receive(ctx, box.Handle(func(_ context.Context, e *inbox.Event) error {
+	return box.Receive(ctx, messages.Subscriber(consumer), box.Handle(func(_ context.Context, e *inbox.Event) error {
 		if e.EventName != string(postgres.OrderCreated) {
 			return nil // not ours: it is acknowledged
 		}
