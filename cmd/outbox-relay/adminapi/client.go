@@ -27,8 +27,11 @@ const (
 	// stays far below it.
 	maxAnswer = 64 << 20
 	// readAgain is how often a GET is tried in all, where the answer says that
-	// another time may be better.
+	// another time may be better, and comes soon.
 	readAgain = 3
+	// patience is after how long a GET is not tried again: an API that waited 15 s for its database
+	// has tried for us.
+	patience = 10 * time.Second
 	// longestPause bounds what an answer's Retry-After may ask for.
 	longestPause = 10 * time.Second
 )
@@ -98,10 +101,11 @@ func Path(segments ...string) string {
 // moment. The answer's JSON is returned as it came and, unless into is nil,
 // decoded into it.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) (json.RawMessage, error) {
+	began := time.Now()
 	for tries := 1; ; tries++ {
 		answer, err := c.do(ctx, http.MethodGet, path, query, nil, into)
 		pause, again := c.pauseAfter(err)
-		if !again || tries == readAgain {
+		if !again || tries == readAgain || time.Since(began) > patience {
 			return answer, err
 		}
 		select {

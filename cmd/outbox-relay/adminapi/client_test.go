@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,6 +156,34 @@ func TestGetIsTriedAgain(t *testing.T) {
 
 // A decision is sent once: it may have been taken though its answer was not
 // heard.
+// waitsAsWell answers as an API does whose database is away: late, and with 503.
+type waitsAsWell struct{ asked int }
+
+func (w *waitsAsWell) RoundTrip(*http.Request) (*http.Response, error) {
+	w.asked++
+	time.Sleep(15 * time.Second)
+	recorded := httptest.NewRecorder()
+	answer(recorded, http.StatusServiceUnavailable, "application/problem+json", `{"detail":"it took longer than 15s"}`)
+	return recorded.Result(), nil
+}
+
+func TestGetIsNotTriedAgainWhereTheAPIHasWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Config{URL: "http://127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		api := &waitsAsWell{}
+		c.http.Transport = api
+		if _, err := c.Get(t.Context(), "/dlq", nil, nil); err == nil || !strings.Contains(err.Error(), "longer than 15s") {
+			t.Errorf("Get returns %v, want what the API said", err)
+		}
+		if api.asked != 1 {
+			t.Errorf("the API was asked %d times, each of 15 s, want once", api.asked)
+		}
+	})
+}
+
 func TestPostIsSentOnce(t *testing.T) {
 	asked := 0
 	c := setup(t, func(w http.ResponseWriter, _ *http.Request) {
