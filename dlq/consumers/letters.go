@@ -2,6 +2,7 @@ package consumers
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,10 +67,28 @@ func (l *Letters) writes(ctx context.Context, item *dlq.Item) ([]dlq.Write, erro
 		return item.Burial(false), nil
 	}
 	before := dlq.DecodeItem(docs[0])
+	if otherEvent(before, item) {
+		item.ID = dlq.ID(item.ID + "~" + eventOf(item))
+		return l.writes(ctx, item)
+	}
 	if dlq.Open(before.State) && before.Replaying == nil || sameDeath(before, item) {
 		return nil, nil
 	}
 	return again(before, item), nil
+}
+
+// otherEvent reports whether a dead letter that stands in an item's place is of an event with the same key.
+func otherEvent(before, item *dlq.Item) bool {
+	return eventOf(before) != eventOf(item)
+}
+
+// eventOf tells events apart: by their ID, and those that have none by the body of their message.
+func eventOf(i *dlq.Item) string {
+	if i.EventID != "" {
+		return i.EventID
+	}
+	body, _ := i.Record[FieldEnvelope].(string)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
 }
 
 // sameDeath reports whether the burial of an item is what stands there already.

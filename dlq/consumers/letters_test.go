@@ -161,6 +161,27 @@ func TestBuryingTheSameAgainIsANoOp(t *testing.T) {
 	}
 }
 
+// A catalog may make a key that events have in common.
+func TestEventsWithTheSameKeyHaveDeadLettersOfTheirOwn(t *testing.T) {
+	f := setup(t)
+	for n := range 4 {
+		d := f.letter("notifications", "schedOutbox", "ScheduleAssigned", "schedule-1", int64(n+1))
+		d.Record.IdempotencyKey = "2026-11-27:user-1"
+		if n >= 2 {
+			d.Record.EventID = "" // which breaks the contract
+		}
+		for range 2 { // again is a no-op
+			if err := f.letters.Bury(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	page, err := f.queue.List(t.Context(), dlq.Filter{Consumer: "notifications"}, dlq.Page{})
+	if err != nil || len(page.Items) != 4 {
+		t.Errorf("of four events there are %d dead letters and %v", len(page.Items), err)
+	}
+}
+
 func TestADeadLetterWhoseReplayFailedIsOpenAgain(t *testing.T) {
 	f := setup(t)
 	d := f.letter("notifications", "schedOutbox", "ScheduleAssigned", "schedule-1", 1)
