@@ -34,7 +34,9 @@ const (
 // attempt calls the handler once. It returns when that does, or some time after the
 // handler's ctx has ended: one that hangs is left behind, on its goroutine.
 func (d *delivery) attempt() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), d.opts.Timeout)
+	stoppable, stop := context.WithCancelCause(context.WithoutCancel(d.ctx))
+	defer stop(nil)
+	ctx, cancel := context.WithTimeout(stoppable, d.opts.Timeout)
 	defer cancel()
 	done := make(chan error, 1)
 	var left atomic.Bool
@@ -59,8 +61,8 @@ func (d *delivery) attempt() error {
 			return d.judge(ctx, err)
 		case <-stopping: // what is under way may come to its end
 			stopping = nil
-			stop := time.AfterFunc(d.opts.Grace/2, cancel)
-			defer stop.Stop()
+			cut := time.AfterFunc(d.opts.Grace/2, func() { stop(errStopped) })
+			defer cut.Stop()
 		case <-ctx.Done():
 			grace := time.NewTimer(d.opts.Grace)
 			defer grace.Stop()
@@ -80,8 +82,15 @@ func (d *delivery) attempt() error {
 	}
 }
 
-// judge tells a handler that ran out of time from one that failed by itself.
+// errStopped is what becomes of a handler that was cut off as the receiving ended. It says nothing of the event.
+var errStopped = errors.New("the receiving has ended")
+
+// judge tells a handler that was cut off, or ran out of time, from one that failed by itself.
 func (d *delivery) judge(ctx context.Context, err error) error {
+	// What it says then is that of a call that was cut off, in the words of whatever it called.
+	if err != nil && errors.Is(context.Cause(ctx), errStopped) && contracts.KindOf(err) != contracts.Permanent {
+		return fmt.Errorf("%w: %w", errStopped, err)
+	}
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &contracts.Failure{Code: CodeTimeout, Err: fmt.Errorf("no answer within %v: %w", d.opts.Timeout, err)}
 	}

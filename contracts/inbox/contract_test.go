@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -75,6 +76,43 @@ func TestContractIsJudgedFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Dead letters are told apart by their keys.
+func TestMessagesWithoutAKeyAreToldApart(t *testing.T) {
+	var did effects
+	var dead graveyard
+	box := inbox.New(inbox.NewMemory(), "billing", quiet(inbox.Options{DeadLetters: &dead}))
+	seen := map[string]bool{}
+	for n, key := range []any{7, nil, ""} {
+		for v := range 2 {
+			m := event(t, "acc-1", int64(2*n+v+1))
+			if !box.Deliver(t.Context(), with(t, m.data, map[string]any{"idempotency_key": key}), m.attributes, did.handler(nil)) {
+				t.Errorf("with the key %v it is given back", key)
+			}
+		}
+	}
+	for _, l := range dead.all() {
+		seen[l.Record.IdempotencyKey] = true
+	}
+	if len(seen) != 6 || seen[""] {
+		t.Errorf("six messages have the keys %v", seen)
+	}
+}
+
+// with is a message's body with other values.
+func with(t testing.TB, data []byte, values map[string]any) []byte {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal(data, &body); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(body, values)
+	data, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // An event that names others is none of ours, whatever is wrong with it.

@@ -39,16 +39,18 @@ func (d *delivery) bury(c Claim, reason contracts.Reason) (ack, again bool) {
 		})
 	}
 	if !d.write(DeadLetter{Reason: reason, Errors: c.Errors, Attempts: c.Failures}) {
-		d.giveBack(contracts.AttemptError{}, firstDelay)
+		if c.Takeovers < d.opts.MaxTakeovers { // giving back ends the count of those: this claim is left to its lease
+			d.giveBack(contracts.AttemptError{}, firstDelay)
+		}
 		return false, false
 	}
 	return d.settle(EndDead), false
 }
 
-// refuse makes a message that breaks the contract a dead letter. There is nothing to try
-// again, and nothing waits behind it.
-func (d *delivery) refuse(faults contracts.Faults) (ack bool) {
-	d.log.Error("a message breaks the contract", "faults", faults.Error())
+// refuse makes a message that does not say which event it is a dead letter. There is nothing to
+// claim, to try again, or that waits behind it.
+func (d *delivery) refuse() (ack bool) {
+	v := d.violation(1)
 	if d.opts.DeadLetters == nil {
 		rest(d.ctx, min(d.opts.Hold, time.Second))
 		return false
@@ -56,27 +58,37 @@ func (d *delivery) refuse(faults contracts.Faults) (ack bool) {
 	if d.record == nil {
 		d.record = d.unread()
 	}
-	return d.write(DeadLetter{Reason: contracts.ContractViolation, Attempts: 1, Errors: []contracts.AttemptError{{
-		At: now(), Attempt: 1, Target: d.consumer, Code: CodeContract, Message: bound(faults.Error()),
-	}}})
+	return d.write(DeadLetter{Reason: contracts.ContractViolation, Attempts: 1, Errors: []contracts.AttemptError{v}})
+}
+
+// violation is the failure of a message that breaks the contract.
+func (d *delivery) violation(attempt int) contracts.AttemptError {
+	d.log.Error("a message breaks the contract", "faults", d.faults.Error())
+	return contracts.AttemptError{At: now(), Attempt: attempt, Target: d.consumer, Code: CodeContract, Message: bound(d.faults.Error())}
 }
 
 // unread is what the attributes tell of a message that cannot be read.
 func (d *delivery) unread() *contracts.Record {
 	a := d.message.Attributes
-	rec := &contracts.Record{
+	return &contracts.Record{
 		Outbox: a[contracts.AttrOutbox], EventID: a[contracts.AttrEventID], EventType: a[contracts.AttrEventType], TraceID: a[contracts.AttrTraceID],
 		AggregateID: a[contracts.AttrAggregateID], IdempotencyKey: a[contracts.AttrIdempotencyKey], Producer: a[contracts.AttrProducer],
 		Lane: contracts.Lane(a[contracts.AttrLane]), Fields: map[string]any{},
 	}
+}
+
+// keyed is the record of a dead letter. One without a key has that of its message: all that have none would
+// be the same dead letter else, and only the first would stand there.
+func (d *delivery) keyed() *contracts.Record {
+	rec := *d.record
 	if rec.IdempotencyKey == "" {
 		rec.IdempotencyKey = fmt.Sprintf("unread:%x", sha256.Sum256(d.message.Data))
 	}
-	return rec
+	return &rec
 }
 
 func (d *delivery) write(l DeadLetter) bool {
-	l.Consumer, l.Record, l.Envelope, l.Target = d.consumer, d.record, d.message.Data, d.message.Attributes[contracts.AttrTarget]
+	l.Consumer, l.Record, l.Envelope, l.Target = d.consumer, d.keyed(), d.message.Data, d.message.Attributes[contracts.AttrTarget]
 	buried := d.insist("bury event", func(ctx context.Context) error { return d.opts.DeadLetters.Bury(ctx, l) })
 	if buried {
 		d.log.Error("an event is dead", "reason", string(l.Reason), "attempts", l.Attempts)

@@ -17,7 +17,8 @@ type delivery struct {
 	ctx     context.Context //nolint:containedctx // of the receiving; a delivery lives within one call
 	message Message
 	record  *contracts.Record
-	others  bool // the event names consumers, and this is none of them
+	others  bool             // the event names consumers, and this is none of them
+	faults  contracts.Faults // why the message cannot be handled; nil: it can
 	event   *Event
 	ask     Ask
 	effect  effect
@@ -35,14 +36,14 @@ func (i *Inbox) deliver(ctx context.Context, m Message, e effect) bool {
 		return false
 	}
 	d := &delivery{Inbox: i, ctx: ctx, message: m, effect: e}
-	faults := d.read()
+	d.faults = d.read()
 	switch {
 	case d.others:
 		return true // it comes by a topic in common with those that it names
-	case faults != nil:
-		return d.refuse(faults)
+	case d.faults != nil && !d.claimable():
+		return d.refuse()
 	}
-	if d.hanging.Load() >= int64(d.opts.MaxHanging) {
+	if d.faults == nil && d.hanging.Load() >= int64(d.opts.MaxHanging) {
 		d.log.Error("no event is handled: too many handlers do not return", "handlers", d.opts.MaxHanging)
 		rest(d.ctx, d.opts.Hold)
 		return false
@@ -103,7 +104,11 @@ const (
 
 // handle has a claimed event handled. again: it is to be claimed again.
 func (d *delivery) handle(c Claim) (ack, again bool) {
-	if d.exhausted(c) {
+	switch {
+	case d.faults != nil:
+		c.Failures, c.Errors = c.Failures+1, append(c.Errors, d.violation(c.Failures+1))
+		return d.bury(c, contracts.ContractViolation)
+	case d.exhausted(c):
 		return d.bury(c, contracts.AttemptsExhausted)
 	}
 	event := *d.event // a handler that was left behind may still read the one before
@@ -119,7 +124,7 @@ func (d *delivery) handle(c Claim) (ack, again bool) {
 	case errors.Is(err, ErrLost):
 		d.log.Warn("the claim of an event was lost while it was handled")
 		return false, false
-	case d.ctx.Err() != nil && errors.Is(err, context.Canceled): // the receiving has ended: no fault of the event
+	case errors.Is(err, errStopped): // no fault of the event
 		d.giveBack(contracts.AttemptError{}, 0)
 		return false, false
 	}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/status"
+
 	"outboxrelay/contracts"
 	"outboxrelay/contracts/inbox"
 )
@@ -93,6 +95,57 @@ func TestErrorOfEachFailure(t *testing.T) {
 			if e.Code != code || len(e.Message) > contracts.MaxErrorBytes || e.At.IsZero() {
 				t.Errorf("error %d is %+v, want %s", n, e, code)
 			}
+		}
+	})
+}
+
+// A handler that is cut off as the receiving ends says so in the words of what it called: a gRPC client's are no
+// context.Canceled.
+func TestAStopIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, dead, m := inbox.NewMemory(), &graveyard{}, event(t, "acc-1", 1)
+		for range 6 {
+			ctx, stop := context.WithCancel(t.Context())
+			box := inbox.New(store, "billing", quiet(inbox.Options{DeadLetters: dead}))
+			if box.Deliver(ctx, m.data, m.attributes, func(ctx context.Context, _ *inbox.Event) error {
+				stop()
+				<-ctx.Done()
+				return status.FromContextError(ctx.Err()).Err()
+			}) {
+				t.Fatal("it is acknowledged")
+			}
+		}
+		var did effects
+		box := inbox.New(store, "billing", quiet(inbox.Options{DeadLetters: dead}))
+		if !box.Deliver(t.Context(), m.data, m.attributes, did.handler(nil)) || len(did.calls) != 1 || did.calls[0].attempt != 1 {
+			t.Errorf("after six stops it is handled %+v, dead letters %+v; want a first attempt", did.calls, dead.all())
+		}
+	})
+}
+
+// What failed before it was refused is open in the store until it is settled, and what comes behind it waits.
+func TestARefusedEventHoldsBackNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var did effects
+		store, dead, messages := inbox.NewMemory(), &graveyard{}, series(t, "acc-1", 2)
+		box := inbox.New(store, "billing", quiet(inbox.Options{DeadLetters: dead, Hold: -1}))
+		if box.Deliver(t.Context(), messages[0].data, messages[0].attributes, did.handler(always)) {
+			t.Fatal("what failed is acknowledged")
+		}
+		strict := map[string]any{"event_version": 2}
+		box = inbox.New(store, "billing", quiet(inbox.Options{DeadLetters: dead, Hold: -1, Versions: map[string][]int64{"SkillXpAdded": {1}, "SkillXpDeducted": {1}}}))
+		messages[0].data = with(t, messages[0].data, strict)
+		b := broker{backoff: time.Second}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		b.deliver(ctx, box, did.handler(nil), messages...)
+		b.wait()
+		letters := dead.all()
+		if len(letters) != 1 || letters[0].Reason != contracts.ContractViolation || letters[0].Attempts != 2 || len(letters[0].Errors) != 2 {
+			t.Errorf("dead letters %+v, want the one that is refused, with the failure before", letters)
+		}
+		if len(did.of(messages[0])) != 1 || len(did.of(messages[1])) != 1 {
+			t.Errorf("handled %+v, want the second, which waited behind it", did.calls)
 		}
 	})
 }

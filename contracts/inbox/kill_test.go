@@ -171,10 +171,22 @@ func killAt(t *testing.T, at int) bool {
 	return killed
 }
 
-// What ends the process that handles it, each time, is dead in the end, and not tried for ever.
+// What ends the process that handles it, each time, is dead in the end, and not tried for ever, also where the
+// dead-letter queue is away when it is to die.
 func TestEventThatEndsItsProcess(t *testing.T) {
+	t.Run("", func(t *testing.T) { endsItsProcess(t, 0) })
+	t.Run("the dead-letter queue is away", func(t *testing.T) { endsItsProcess(t, time.Hour) })
+}
+
+func endsItsProcess(t *testing.T, away time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		store, dead, end := inbox.NewMemory(), &graveyard{}, make(chan struct{})
+		store, dead, end := inbox.NewMemory(), &graveyard{fail: errBroken}, make(chan struct{})
+		back := time.AfterFunc(away, func() {
+			dead.mu.Lock()
+			defer dead.mu.Unlock()
+			dead.fail = nil
+		})
+		defer back.Stop()
 		m := event(t, "acc-1", 1)
 		var gone sync.WaitGroup
 		handled := 0

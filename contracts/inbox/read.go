@@ -23,6 +23,10 @@ func (d *delivery) read() contracts.Faults {
 	}
 	d.record = rec
 	d.log = d.opts.Log.With("consumer", d.consumer, "eventId", rec.EventID, "eventType", rec.EventType, "traceId", rec.TraceID)
+	d.ask = Ask{
+		Ref: Ref{Consumer: d.consumer, EventID: rec.EventID}, AggregateID: rec.AggregateID, Version: rec.AggregateVersion,
+		Lease: d.opts.lease(), Keep: d.opts.Retention, Replay: m.Attributes[contracts.AttrConsumer] == d.consumer,
+	}
 	if len(faults) == 0 && d.opts.Catalog != nil {
 		faults = d.opts.Catalog.CheckReceived(rec)
 		if d.others = !d.opts.Catalog.Concerns(d.consumer, rec); d.others {
@@ -39,11 +43,16 @@ func (d *delivery) read() contracts.Faults {
 	if err := json.Unmarshal(m.Data, &d.event.Envelope); err != nil {
 		return contracts.Faults{{Problem: err.Error()}}
 	}
-	d.ask = Ask{
-		Ref: Ref{Consumer: d.consumer, EventID: rec.EventID}, AggregateID: rec.AggregateID, Version: rec.AggregateVersion,
-		Lease: d.opts.lease(), Keep: d.opts.Retention, Replay: m.Attributes[contracts.AttrConsumer] == d.consumer,
-	}
 	return nil
+}
+
+// claimable reports whether a message that breaks the contract says which event of which aggregate it is. Then
+// it is claimed before it is buried: the event may have failed before, when it was not refused yet, and
+// what stands behind it waits for its end.
+func (d *delivery) claimable() bool {
+	return d.opts.DeadLetters != nil && d.record != nil && !slices.ContainsFunc(d.faults, func(f contracts.Fault) bool {
+		return f.Field == "event_id" || f.Field == "aggregate_id" || f.Field == "aggregate_version"
+	})
 }
 
 // decode brings the message into the relay's form, as far as it goes.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
+	"go.uber.org/goleak"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -17,19 +18,16 @@ import (
 
 // Google's client alone does not return here before Pub/Sub is back.
 func TestReceiveEndsWhilePubSubIsAway(t *testing.T) {
-	nobody, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	before := goleak.IgnoreCurrent()
+	away, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // nobody answers there
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := nobody.Close(); err != nil {
-		t.Fatal(err)
-	}
-	client, err := pubsub.NewClient(t.Context(), "p", option.WithEndpoint(nobody.Addr().String()),
+	client, err := pubsub.NewClient(t.Context(), "p", option.WithEndpoint(away.Addr().String()),
 		option.WithoutAuthentication(), option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Close() })
 	box := inbox.New(inbox.NewMemory(), "c", inbox.Options{Grace: 10 * time.Millisecond})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -44,5 +42,11 @@ func TestReceiveEndsWhilePubSubIsAway(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("Receive does not end")
+	}
+	back := grpc.NewServer() // it refuses what it is asked for, and Google's client ends
+	go func() { _ = back.Serve(away) }()
+	for deadline := time.Now().Add(time.Minute); goleak.Find(before, googlesKeepAlive) != nil && time.Now().Before(deadline); {
+		_ = client.Close() // once it is closed it says so
+		back.Stop()
 	}
 }
