@@ -34,6 +34,9 @@ func (e *EventRoute) IdempotencyKey(rec *Record) (string, error) {
 	return e.Key.of(rec)
 }
 
+// KeyNamesEvent reports whether the key is made of the event ID. Otherwise it says by itself which event it is.
+func (e *EventRoute) KeyNamesEvent() bool { return e.Key == "" || e.Key.names(FieldEventID) }
+
 // AggregateOf returns the aggregateId that rec must have along this route, "" when
 // the catalog leaves it to the producer. The error, of type Faults, names the
 // values that rec lacks for it.

@@ -126,7 +126,10 @@ export class Outbox {
     else if (aggregateId === '') fault('aggregateId', 'is empty');
     if (!Number.isSafeInteger(aggregateVersion)) fault('aggregateVersion', 'is no integer');
     else if (aggregateVersion < 0) fault('aggregateVersion', `is ${aggregateVersion}, want 0 or more`);
-    const eventId = event.eventId ?? eventIdOf(name, event.type, eventVersion, aggregateId, aggregateVersion);
+    const template = route?.key ?? defaultKey;
+    const keyOf = (eventId: string) => filled(template, { eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion }, payload, lacks);
+    const key = template.includes('{eventId}') ? undefined : keyOf(''); // it says by itself which event it is
+    const eventId = event.eventId ?? (key === undefined ? eventIdOf(name, event.type, eventVersion, aggregateId, aggregateVersion) : eventIdOfKey(name, event.type, eventVersion, key));
     if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(eventId)) fault('eventId', 'is not a UUID');
     const occurredAt = timestamp(event.occurredAt ?? new Date());
     if (occurredAt === undefined) fault('occurredAt', 'is no timestamp from the year 1 to 9999');
@@ -134,7 +137,7 @@ export class Outbox {
     const span = spanOfContext();
     const fields: Fields = {
       eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion,
-      idempotencyKey: filled(route?.key ?? defaultKey, { eventId, eventType: event.type, eventVersion, aggregateId, aggregateVersion }, payload, lacks),
+      idempotencyKey: key ?? keyOf(eventId),
       traceId: event.traceId ?? span.traceId,
       producer: box.slice, lane: route?.lane ?? 'STANDARD_LANE', dlqTier: route?.tier ?? 'REVIEW_REQUIRED',
       occurredAt, payload: payload ?? {}, status: 'pending',
@@ -236,9 +239,17 @@ export class CollisionError extends Error {
 
 /** The ID of an event that brings none: the UUID, version 5, of these, joined by NUL. */
 export function eventIdOf(outbox: string, eventType: string, eventVersion: number, aggregateId: string, aggregateVersion: number): string {
+  return derived(outbox, eventType, eventVersion, aggregateId, aggregateVersion);
+}
+
+/** The same where the catalog has a key made without the event ID: two events that differ in it alone are two. */
+export function eventIdOfKey(outbox: string, eventType: string, eventVersion: number, key: string): string {
+  return derived(outbox, eventType, eventVersion, key);
+}
+
+function derived(...parts: (string | number)[]): string {
   const namespace = Buffer.from('be730d0911c6571684cd2c4e70e503f8', 'hex');
-  const name = [outbox, eventType, eventVersion, aggregateId, aggregateVersion].join('\0');
-  const hash = createHash('sha1').update(namespace).update(name, 'utf8').digest().subarray(0, 16);
+  const hash = createHash('sha1').update(namespace).update(parts.join('\0'), 'utf8').digest().subarray(0, 16);
   hash[6] = (hash[6]! & 0x0f) | 0x50;
   hash[8] = (hash[8]! & 0x3f) | 0x80;
   return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -193,17 +193,22 @@ func TestGoldenEventIDs(t *testing.T) {
 		EventVersion     int64  `json:"eventVersion"`
 		AggregateID      string `json:"aggregateId"`
 		AggregateVersion int64  `json:"aggregateVersion"`
+		Key              string `json:"key,omitempty"`
 		EventID          string `json:"eventId"`
 	}
 	got := []row{
-		{"accOutbox", "WalletCredited", 1, "acc-1", 1, ""},
-		{"accOutbox", "WalletCredited", 2, "acc-1", 1, ""},
-		{"accOutbox", "WalletCredited", 1, "acc-1", 2, ""},
-		{"wsOutbox", "match.accepted", 1, "價格/🙂", 9007199254740991, ""},
-		{"wsOutbox", "", 1, "", 0, ""},
+		{"accOutbox", "WalletCredited", 1, "acc-1", 1, "", ""},
+		{"accOutbox", "WalletCredited", 2, "acc-1", 1, "", ""},
+		{"accOutbox", "WalletCredited", 1, "acc-1", 2, "", ""},
+		{"wsOutbox", "match.accepted", 1, "價格/🙂", 9007199254740991, "", ""},
+		{"wsOutbox", "", 1, "", 0, "", ""},
+		{"chatOutbox", "chat.message_sent", 1, "", 0, "m-1:c-1", ""},
 	}
 	for i, r := range got {
 		got[i].EventID = outbox.EventID(r.Outbox, r.EventType, r.EventVersion, r.AggregateID, r.AggregateVersion)
+		if r.Key != "" {
+			got[i].EventID = outbox.EventIDOfKey(r.Outbox, r.EventType, r.EventVersion, r.Key)
+		}
 	}
 	file := filepath.Join(testdata, "eventids.json")
 	if *update {

@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,7 +49,7 @@ func keysOfTheCatalog(t *testing.T, s *slice) {
 					t.Errorf("%s: %+v, %v", route.Type, results, checked.Faults)
 				}
 				got = append(got, keyed{route.Type, rec.AggregateVersion, payload, o.Name, rec.AggregateID, rec.EventID, rec.IdempotencyKey})
-				event.AggregateVersion += 100
+				event.AggregateVersion += 100 // the key says which event it is, and no other
 				if results := s.mustAppend(event); !results[0].Repeated || results[0].EventID != rec.EventID {
 					t.Errorf("%s again: %+v", route.Type, results)
 				}
@@ -112,5 +113,24 @@ outboxes:
 	}
 	if again := s.mustAppend(event, old); !again[0].Repeated || !again[1].Repeated {
 		t.Errorf("again: %+v", again)
+	}
+}
+
+// Consumers know events by their IDs: of two with one ID they handle the first alone.
+func TestEventsThatDifferInTheirKeyAloneAreTwo(t *testing.T) {
+	t.Parallel()
+	s := onEmbedded(t)
+	catalog, err := contracts.LoadCatalog("../catalogs/matching.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.catalog, s.Appender = catalog, outbox.New(s.client, catalog)
+	message := maps.Clone(catalog.Outbox("chatOutbox").Route("chat.message_sent").Examples()[0])
+	event := outbox.Event{Type: "chat.message_sent", Payload: message}
+	first := s.mustAppend(event)[0]
+	message["client_message_id"] = "00000009-1d3c-4e5f-8a9b-0c1d2e3f4a5b"
+	second := s.mustAppend(event)[0]
+	if first.IdempotencyKey == second.IdempotencyKey || first.EventID == second.EventID || second.Repeated {
+		t.Errorf("two messages are %+v and %+v, want two events", first, second)
 	}
 }

@@ -122,13 +122,17 @@ func identify(rec *contracts.Record, route *contracts.EventRoute, box *contracts
 	if box != nil && box.Shards > 1 {
 		rec.Shard = new(int64(contracts.ShardOf(rec.AggregateID, box.Shards)))
 	}
-	if rec.EventID == "" {
+	given := rec.EventID != ""
+	if !given {
 		rec.EventID = EventID(rec.Outbox, rec.EventType, rec.EventVersion, rec.AggregateID, rec.AggregateVersion)
 	}
 	if route != nil {
 		rec.IdempotencyKey, _ = route.IdempotencyKey(rec)
 	} else {
 		rec.IdempotencyKey = contracts.IdempotencyKey(rec.EventID, rec.AggregateID, rec.AggregateVersion)
+	}
+	if !given && route != nil && !route.KeyNamesEvent() {
+		rec.EventID = EventIDOfKey(rec.Outbox, rec.EventType, rec.EventVersion, rec.IdempotencyKey)
 	}
 	rec.ID = contracts.DocumentID(rec.IdempotencyKey)
 }
