@@ -61,7 +61,7 @@ type OutboxHealth struct {
 // ListenerHealth is one listener's.
 type ListenerHealth struct {
 	Listener     string     `json:"listener"` // its lane, or "strays"
-	State        string     `json:"state"`    // starting, alive, rebuilding, paging (closed while pages are read)
+	State        string     `json:"state"`    // starting, alive, rebuilding, unproven, paging (closed while pages are read)
 	ProvenAt     *time.Time `json:"provenAt,omitempty"`
 	CanaryMillis int64      `json:"canaryMillis"`
 	Rebuilds     int        `json:"rebuilds"`
@@ -159,7 +159,13 @@ const (
 	stateAlive      = "alive"
 	stateRebuilding = "rebuilding"
 	statePaging     = "paging"
+	// stateUnproven is told of one that is alive or paging as far as its stream tells, but has owed a proof for longer than
+	// proofWithin: where nothing answers, Google's client opens a stream again and again by itself, and says nothing.
+	stateUnproven = "unproven"
 )
+
+// proofWithin is how long a proof may be due before the alert RelayListenerNotProven counts it, too.
+const proofWithin = time.Minute
 
 // inBackoff counts records in backoff, as a sweep finds them.
 type inBackoff struct {
@@ -282,16 +288,22 @@ func (s *listenerState) proven(touched, seen time.Time) {
 	})
 }
 
-func (s *listenerState) healthLocked() ListenerHealth {
+func (s *listenerState) healthLocked(now time.Time) ListenerHealth {
 	out := ListenerHealth{Listener: s.name, State: s.state, CanaryMillis: s.trip.Milliseconds(), Rebuilds: s.rebuilds, LastReason: s.reason}
 	if !s.provenAt.IsZero() {
 		at := s.provenAt
 		out.ProvenAt = &at
 	}
+	if out.works() && s.dueLocked(now) > proofWithin {
+		out.State = stateUnproven
+	}
 	return out
 }
 
-func (h *outboxHealth) snapshot() OutboxHealth {
+// works reports whether records come by it, or by pages in its place.
+func (l ListenerHealth) works() bool { return l.State == stateAlive || l.State == statePaging }
+
+func (h *outboxHealth) snapshot(now time.Time) OutboxHealth {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := OutboxHealth{Here: true, Healthy: true, Pending: h.pending, Retrying: h.backoff.all, Unattended: h.backoff.unattended}
@@ -300,17 +312,15 @@ func (h *outboxHealth) snapshot() OutboxHealth {
 		out.SweptAt = &at
 	}
 	for _, name := range h.order {
-		l := h.listeners[name].healthLocked()
-		if l.State == stateStarting || l.State == stateRebuilding {
-			out.Healthy = false
-		}
+		l := h.listeners[name].healthLocked(now)
+		out.Healthy = out.Healthy && l.works()
 		out.Listeners = append(out.Listeners, l)
 	}
 	return out
 }
 
 func (o *outbox) healthNow() OutboxHealth {
-	h := o.health.snapshot()
+	h := o.health.snapshot(o.now())
 	h.InMemory = o.ledger.size()
 	for _, in := range o.intakes {
 		h.LeftBehind += in.leftBehind()
@@ -325,7 +335,7 @@ func (r *Relay) Health() Health {
 	h.Ready = r.owners.Ready()
 	for _, o := range h.Outboxes {
 		for _, l := range o.Listeners {
-			h.Ready = h.Ready || l.State == stateAlive || l.State == statePaging
+			h.Ready = h.Ready || l.works()
 		}
 	}
 	if !h.Ready {

@@ -66,6 +66,14 @@ func TestProofIsDue(t *testing.T) {
 			if got := s.dueLocked(after(100)); got != c.want {
 				t.Errorf("due for %v, want %v", got, c.want)
 			}
+			// Whatever its stream says, for a minute.
+			for _, state := range []string{stateAlive, statePaging} {
+				s.state = state
+				got := s.healthLocked(after(100))
+				if late := c.want > time.Minute; got.works() == late || (got.State == stateUnproven) != late {
+					t.Errorf("%s, and due for %v, it is told as %s", state, c.want, got.State)
+				}
+			}
 		})
 	}
 }

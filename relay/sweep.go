@@ -234,7 +234,7 @@ func (s *sweeper) retrying(ctx context.Context) error {
 	}
 	due := s.due
 	if s.searches[what] != "" { // there are more to be looked at
-		due = max(due, o.health.snapshot().Unattended)
+		due = max(due, o.health.snapshot(o.now()).Unattended)
 	}
 	o.health.backsOff(inBackoff{all[0], due})
 	return nil

@@ -82,7 +82,7 @@ type OutboxStatus struct {
 // ListenerStatus is one listener of an outbox.
 type ListenerStatus struct {
 	Listener     string    `json:"listener" example:"CRITICAL_LANE" doc:"Its lane, or strays."`
-	State        string    `json:"state" example:"alive" doc:"starting, alive, rebuilding, or paging: closed while pages are read."`
+	State        string    `json:"state" example:"alive" doc:"starting, alive, rebuilding, unproven: no proof that it lives for more than a minute, or paging: closed while pages are read."`
 	ProvenAt     time.Time `json:"provenAt,omitzero" doc:"When its canary came back last."`
 	CanaryMillis int64     `json:"canaryMillis" doc:"The canary's round trip."`
 	Rebuilds     int       `json:"rebuilds" doc:"How often it was rebuilt."`

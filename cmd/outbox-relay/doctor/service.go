@@ -146,6 +146,9 @@ func (e *exam) healthOfOutboxes(g *Group, h *relay.Health) {
 			if l.State == "rebuilding" {
 				why = append(why, l.Listener+" is being rebuilt ("+l.LastReason+")")
 			}
+			if l.State == "unproven" {
+				why = append(why, l.Listener+" has not been proven alive for more than a minute")
+			}
 		}
 		if len(why) == 0 {
 			continue
