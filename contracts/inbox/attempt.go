@@ -14,33 +14,42 @@ import (
 
 // effect is what handles an event.
 type effect struct {
-	run func(ctx context.Context, e *Event) error
+	// run calls the handler with a ctx that l made.
+	run func(ctx context.Context, l *limit, e *Event) error
 	// settles says that run marks the event processed together with what it does.
 	settles bool
 }
 
-func (i *Inbox) effect(h Handler) effect { return effect{run: h} }
+func (i *Inbox) effect(h Handler) effect {
+	return effect{run: func(ctx context.Context, l *limit, e *Event) error {
+		ctx, cancel, err := l.begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer cancel()
+		return h(ctx, e)
+	}}
+}
 
 // Codes of failures that are not the handler's own words.
 const (
 	CodeFailed   = "HandlerFailed" // it returned an error that does not know its code
 	CodePanic    = "HandlerPanic"
-	CodeTimeout  = "HandlerTimeout" // its ctx ended, and it returned that error
-	CodeHanging  = "HandlerHangs"   // it did not even return
-	CodeContract = "ContractBroken" // the message is not what the contract says
-	CodeTakeover = "ProcessEnded"   // the leases of its claims ran out, again and again
+	CodeTimeout  = "HandlerTimeout"   // its ctx ended, and it returned that error
+	CodeHanging  = "HandlerHangs"     // it did not even return
+	CodeContract = "ContractBroken"   // the message is not what the contract says
+	CodeTakeover = "ProcessEnded"     // the leases of its claims ran out, again and again
+	CodeStore    = "StoreUnavailable" // it was not called, as the store had no transaction for it
 )
 
 // attempt calls the handler once. It returns when that does, or some time after the
 // handler's ctx has ended: one that hangs is left behind, on its goroutine.
 func (d *delivery) attempt() error {
-	stoppable, stop := context.WithCancelCause(context.WithoutCancel(d.ctx))
-	defer stop(nil)
-	ctx, cancel := context.WithTimeout(stoppable, d.opts.Timeout)
-	defer cancel()
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(d.ctx))
+	defer stop(nil) // which also ends the transaction of one that is left behind
 	done := make(chan error, 1)
 	var left atomic.Bool
-	event := d.event
+	event, l := d.event, newLimit(d.opts.Timeout)
 	go func() {
 		returned := errors.New("the handler ended its goroutine")
 		defer func() {
@@ -52,32 +61,46 @@ func (d *delivery) attempt() error {
 				d.hanging.Add(-1)
 			}
 		}()
-		returned = d.effect.run(ctx, event)
+		returned = d.effect.run(ctx, l, event)
 	}()
-	stopping := d.ctx.Done()
+	stopping, begun := d.ctx.Done(), l.begun
+	patience := time.NewTimer(d.opts.Grace) // of the lease there is as much for the store to make ready
+	defer patience.Stop()
 	for {
 		select {
 		case err := <-done:
-			return d.judge(ctx, err)
+			return d.judge(ctx, l, err)
 		case <-stopping: // what is under way may come to its end
 			stopping = nil
 			cut := time.AfterFunc(d.opts.Grace/2, func() { stop(errStopped) })
 			defer cut.Stop()
-		case <-ctx.Done():
-			grace := time.NewTimer(d.opts.Grace)
-			defer grace.Stop()
-			select {
-			case err := <-done:
-				return d.judge(ctx, err)
-			case <-grace.C:
-				d.hanging.Add(1)
-				if !left.CompareAndSwap(false, true) { // it returned just now
-					d.hanging.Add(-1)
-					return d.judge(ctx, <-done)
+			continue
+		case <-begun:
+			begun = nil
+			patience.Reset(time.Until(l.deadline))
+			continue
+		case <-patience.C:
+			if begun != nil {
+				if !l.refuse() {
+					continue // it is called just now
 				}
-				d.log.Error("a handler does not return though its ctx has ended: it is left behind")
-				return &contracts.Failure{Code: CodeHanging, Err: fmt.Errorf("no answer %v after its ctx had ended", d.opts.Grace)}
+				stop(nil)
 			}
+		case <-ctx.Done():
+		}
+		grace := time.NewTimer(d.opts.Grace)
+		defer grace.Stop()
+		select {
+		case err := <-done:
+			return d.judge(ctx, l, err)
+		case <-grace.C:
+			d.hanging.Add(1)
+			if !left.CompareAndSwap(false, true) { // it returned just now
+				d.hanging.Add(-1)
+				return d.judge(ctx, l, <-done)
+			}
+			d.log.Error("a handler does not return though its ctx has ended: it is left behind")
+			return d.judge(ctx, l, &contracts.Failure{Code: CodeHanging, Err: fmt.Errorf("no answer %v after its ctx had ended", d.opts.Grace)})
 		}
 	}
 }
@@ -85,13 +108,17 @@ func (d *delivery) attempt() error {
 // errStopped is what becomes of a handler that was cut off as the receiving ended. It says nothing of the event.
 var errStopped = errors.New("the receiving has ended")
 
-// judge tells a handler that was cut off, or ran out of time, from one that failed by itself.
-func (d *delivery) judge(ctx context.Context, err error) error {
-	// What it says then is that of a call that was cut off, in the words of whatever it called.
-	if err != nil && errors.Is(context.Cause(ctx), errStopped) && contracts.KindOf(err) != contracts.Permanent {
-		return fmt.Errorf("%w: %w", errStopped, err)
-	}
-	if err != nil && errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+// judge tells a handler that was cut off, or ran out of time, from one that failed by itself, and from one that
+// was not even called.
+func (d *delivery) judge(ctx context.Context, l *limit, err error) error {
+	switch {
+	case err == nil || errors.Is(err, ErrLost):
+		return err
+	case errors.Is(context.Cause(ctx), errStopped) && contracts.KindOf(err) != contracts.Permanent && contracts.CodeOf(err) != CodeHanging:
+		return fmt.Errorf("%w: %w", errStopped, err) // in the words of whatever it called then
+	case !l.called():
+		return &contracts.Failure{Kind: contracts.Outage, Code: CodeStore, Err: fmt.Errorf("the store has no transaction for the handler: %w", err)}
+	case errors.Is(err, context.DeadlineExceeded) && l.over():
 		return &contracts.Failure{Code: CodeTimeout, Err: fmt.Errorf("no answer within %v: %w", d.opts.Timeout, err)}
 	}
 	return err

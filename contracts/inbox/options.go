@@ -49,7 +49,8 @@ type Options struct {
 	// MaxTries is how often an event is handled until it is dead; 5. The first four of
 	// DefaultDelays lie between these: its last is for more tries, or no DeadLetters.
 	MaxTries int
-	// Timeout bounds one call of the handler; 30 s.
+	// Timeout bounds one call of the handler; 30 s. It begins with the call: that the store makes
+	// a transaction ready for it is waited for as long as Grace, and is no try of the event.
 	Timeout time.Duration
 	// Grace is how long a handler may take to return after its ctx ended, and how long
 	// the store is tried after the receiving ended; 5 s.

@@ -11,7 +11,8 @@ import (
 type Transactor[T any] interface {
 	// Within runs f in a transaction that also marks the event of the claim processed, for
 	// ttl. It commits when f returns nil; otherwise nothing happened. ErrLost: the claim is
-	// not the caller's any more, and nothing happened. f may be called several times.
+	// not the caller's any more, and nothing happened. f may be called several times. Once ctx has
+	// ended nothing of the transaction is held any more, whether f returns or not, if that can be.
 	Within(ctx context.Context, ref Ref, ttl time.Duration, f func(ctx context.Context, tx T) error) error
 }
 
@@ -33,7 +34,14 @@ func DeliverIn[T any](ctx context.Context, i *Inbox, t Transactor[T], data []byt
 }
 
 func effectIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) effect {
-	return effect{settles: true, run: func(ctx context.Context, e *Event) error {
-		return t.Within(ctx, e.Ref, i.opts.Retention, func(ctx context.Context, tx T) error { return h(ctx, tx, e) })
+	return effect{settles: true, run: func(ctx context.Context, l *limit, e *Event) error {
+		return t.Within(ctx, e.Ref, i.opts.Retention, func(ctx context.Context, tx T) error {
+			ctx, cancel, err := l.begin(ctx)
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			return h(ctx, tx, e)
+		})
 	}}
 }
