@@ -7,6 +7,7 @@
 //	receive := inbox.HandleIn(box, store, func(ctx context.Context, tx pgx.Tx, e *inbox.Event) error { … })
 //
 // Events of one aggregate are claimed one after another, by an advisory lock that lasts for
-// the claim alone. A claim is one round trip, and so is each end of it. What is past its time
+// the claim alone. A claim is one round trip, and so is each end of it; a transaction is four
+// beside what its handler does. What is past its time
 // is taken as gone, and is removed by Store.Sweep, which somebody calls from time to time.
 package postgres

@@ -218,27 +218,6 @@ func ended(what string, ref inbox.Ref, held bool, err error) error {
 	return nil
 }
 
-// Within implements inbox.Transactor. The event is marked first, which holds its row
-// until the end: a claim that was lost is told before f is called. f is called once.
-func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f func(ctx context.Context, tx pgx.Tx) error) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
-			UPDATE inbox_events SET state = 'processed', expires_at = clock_timestamp() + $4::interval
-			WHERE consumer = $1 AND event_id = $2 AND token = $3 AND state = 'claimed'`, ref.Consumer, ref.EventID, ref.Token, ttl)
-		switch {
-		case err != nil:
-			return err
-		case tag.RowsAffected() == 0:
-			return inbox.ErrLost
-		}
-		return f(ctx, tx)
-	})
-	if err != nil {
-		return fmt.Errorf("handle event %s within a transaction: %w", ref.EventID, err)
-	}
-	return nil
-}
-
 // CheckAndMarkProcessed implements inbox.Store.
 func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
 	tag, err := s.pool.Exec(ctx, `
