@@ -66,8 +66,12 @@ func DecodeEnvelope(data []byte, attributes map[string]string) (*Record, Faults,
 		faults = append(faults, Fault{"event_id", "is not a UUID"})
 	}
 	for _, f := range envelopeFields {
-		if s, ok := fields[f.record].(string); ok && s == "" {
+		s, ok := fields[f.record].(string)
+		switch {
+		case ok && s == "":
 			faults = append(faults, Fault{f.wire, "is empty"})
+		case strings.Contains(s, "\x00"):
+			faults = append(faults, Fault{f.wire, hasNul})
 		}
 	}
 	return rec, faults, nil

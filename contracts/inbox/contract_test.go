@@ -39,6 +39,9 @@ func TestContractIsJudgedFirst(t *testing.T) {
 		{"aggregate_version is text", func(body map[string]any) { body["aggregate_version"] = "1" }, "aggregate_version is a string"},
 		{"no payload", func(body map[string]any) { delete(body, "payload") }, "payload is missing"},
 		{"payload is null", func(body map[string]any) { body["payload"] = nil }, "payload is null"},
+		{"U+0000 in aggregate_id", func(body map[string]any) { body["aggregate_id"] = "a\x00b" }, "aggregate_id holds the character U+0000"},
+		{"U+0000 in trace_id", func(body map[string]any) { body["trace_id"] = "\x00" }, "trace_id holds the character U+0000"},
+		{"U+0000 in idempotency_key", func(body map[string]any) { body["idempotency_key"] = "k\x00" }, "idempotency_key holds the character U+0000"},
 		{"an unknown event", func(body map[string]any) { body["event_name"] = "SkillForgotten" }, "event_name is"},
 		{"an unknown version", func(body map[string]any) { body["event_version"] = 2 }, "event_version is 2"},
 	} {
