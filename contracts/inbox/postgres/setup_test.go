@@ -18,11 +18,18 @@ func TestMain(m *testing.M) {
 // open returns a store in a database of its own.
 func open(t testing.TB) (*postgres.Store, *pgxpool.Pool) {
 	t.Helper()
+	return openWith(t, "read committed")
+}
+
+// openWith is open where transactions have an isolation by default.
+func openWith(t testing.TB, isolation string) (*postgres.Store, *pgxpool.Pool) {
+	t.Helper()
 	config, err := pgxpool.ParseConfig(postgrestest.Database(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.MaxConns = 16
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)

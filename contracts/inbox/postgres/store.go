@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"outboxrelay/contracts"
@@ -58,8 +59,21 @@ func (s *Store) Sweep(ctx context.Context, limit int) (int64, error) {
 	return tag.RowsAffected(), nil
 }
 
-// Statements of a claim, in one round trip and, as they are sent together, in one
-// transaction. The lock orders the claims of an aggregate, so that each sees the ones before
+// newBatch begins a transaction for send, whatever the database's default: what waits for a lock
+// goes on with what the other committed, of which an older snapshot knows nothing.
+func newBatch() *pgx.Batch {
+	batch := &pgx.Batch{}
+	batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+	return batch
+}
+
+// send runs a transaction in one round trip. The pool closes the connection of one that fails.
+func (s *Store) send(ctx context.Context, batch *pgx.Batch) error {
+	batch.Queue("COMMIT")
+	return s.pool.SendBatch(ctx, batch).Close()
+}
+
+// Statements of a claim, in one round trip and one transaction. The lock orders the claims of an aggregate, so that each sees the ones before
 // it; the second statement takes the event where nothing stands in its way, and the last
 // tells how it stands. clock_timestamp, as the lock may have been waited for.
 const (
@@ -111,7 +125,7 @@ func (s *Store) claim(ctx context.Context, ask inbox.Ask) (c inbox.Claim, err er
 		found, waiting bool
 		left           int64
 	}
-	batch := &pgx.Batch{}
+	batch := newBatch()
 	batch.Queue(lockSQL, ask.Consumer+"\x1f"+ask.AggregateID)
 	batch.Queue(takeSQL, ask.Consumer, ask.EventID, ask.AggregateID, ask.Version, ask.Token, ask.Lease, ask.Keep, ask.Replay)
 	batch.Queue(standsSQL, ask.Consumer, ask.EventID).QueryRow(func(r pgx.Row) error { return row.scan(r) })
@@ -120,7 +134,7 @@ func (s *Store) claim(ctx context.Context, ask inbox.Ask) (c inbox.Claim, err er
 		older.found = err == nil
 		return noRows(err)
 	})
-	if err := s.pool.SendBatch(ctx, batch).Close(); err != nil {
+	if err := s.send(ctx, batch); err != nil {
 		return c, err
 	}
 	c = inbox.Claim{Failures: row.failures, Takeovers: row.takeovers, Errors: row.errors}
@@ -181,16 +195,18 @@ func (s *Store) GiveBack(ctx context.Context, ref inbox.Ref, failure contracts.A
 		return fmt.Errorf("give back event %s: %w", ref.EventID, err)
 	}
 	held := false
+	batch := newBatch()
 	// A row that was given back before is found, and left as it is.
-	err = s.pool.QueryRow(ctx, `
+	batch.Queue(`
 		WITH given AS (
 			UPDATE inbox_events SET state = 'waiting', next_attempt_at = clock_timestamp() + $4::interval, takeovers = 0, failures = failures + $5,
 				errors = CASE WHEN jsonb_array_length(errors) + $5 > $7 THEN (errors - 0) || $6::jsonb ELSE errors || $6::jsonb END
 			WHERE consumer = $1 AND event_id = $2 AND token = $3 AND state = 'claimed' RETURNING 1)
 		SELECT EXISTS (SELECT FROM given)
 			OR EXISTS (SELECT FROM inbox_events WHERE consumer = $1 AND event_id = $2 AND token = $3 AND state = 'waiting')`,
-		ref.Consumer, ref.EventID, ref.Token, wait, counted, text, inbox.MaxErrors).Scan(&held)
-	return ended("give back", ref, held, err)
+		ref.Consumer, ref.EventID, ref.Token, wait, counted, text, inbox.MaxErrors).
+		QueryRow(func(r pgx.Row) error { return r.Scan(&held) })
+	return ended("give back", ref, held, s.send(ctx, batch))
 }
 
 // settleSQL finds a row that was settled before, and leaves it as it is.
@@ -204,8 +220,9 @@ const settleSQL = `
 // Settle implements inbox.Store.
 func (s *Store) Settle(ctx context.Context, ref inbox.Ref, end inbox.End, ttl time.Duration) error {
 	held := false
-	err := s.pool.QueryRow(ctx, settleSQL, ref.Consumer, ref.EventID, ref.Token, string(end), ttl).Scan(&held)
-	return ended("settle", ref, held, err)
+	batch := newBatch()
+	batch.Queue(settleSQL, ref.Consumer, ref.EventID, ref.Token, string(end), ttl).QueryRow(func(r pgx.Row) error { return r.Scan(&held) })
+	return ended("settle", ref, held, s.send(ctx, batch))
 }
 
 func ended(what string, ref inbox.Ref, held bool, err error) error {
@@ -220,13 +237,17 @@ func ended(what string, ref inbox.Ref, held bool, err error) error {
 
 // CheckAndMarkProcessed implements inbox.Store.
 func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
-	tag, err := s.pool.Exec(ctx, `
+	batch := newBatch()
+	batch.Queue(`
 		INSERT INTO inbox_events AS e (consumer, event_id, aggregate_id, version, state, token, lease_until, next_attempt_at, expires_at)
 		VALUES ($1, $2, '', 0, 'processed', '', clock_timestamp(), '-infinity', clock_timestamp() + $3::interval)
 		ON CONFLICT (consumer, event_id) DO UPDATE SET state = 'processed', token = '', expires_at = excluded.expires_at
-		WHERE e.state <> 'processed' OR e.expires_at <= clock_timestamp()`, consumer, eventID, ttl)
-	if err != nil {
+		WHERE e.state <> 'processed' OR e.expires_at <= clock_timestamp()`, consumer, eventID, ttl).Exec(func(tag pgconn.CommandTag) error {
+		alreadyProcessed = tag.RowsAffected() == 0
+		return nil
+	})
+	if err := s.send(ctx, batch); err != nil {
 		return false, fmt.Errorf("mark event %s in Postgres: %w", eventID, err)
 	}
-	return tag.RowsAffected() == 0, nil
+	return alreadyProcessed, nil
 }
