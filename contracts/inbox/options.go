@@ -40,7 +40,8 @@ type Options struct {
 	// ever, at the last of Delays, and one that breaks the contract likewise; both are logged.
 	DeadLetters DeadLetters
 	// Retention is how long a processed event is remembered; 168 h. Less than 7 days is
-	// refused unless ForceRetention is set.
+	// refused unless ForceRetention is set, and less than a lease (Timeout and three times Grace)
+	// always: an event would be forgotten while it is handled.
 	Retention      time.Duration
 	ForceRetention bool
 	// Delays are the waits before each new try: 5 s, 30 s, 2 m, 10 m, 30 m. The last one
@@ -75,6 +76,9 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.Retention != 0 && o.Retention < MinRetention && !o.ForceRetention {
 		errs = append(errs, fmt.Errorf("retention is %v, want %v at least, or ForceRetention", o.Retention, MinRetention))
+	}
+	if d := o.withDefaults(); min(d.Retention, d.Timeout, d.Grace) > 0 && d.Retention < d.lease() {
+		errs = append(errs, fmt.Errorf("retention is %v, want %v at least (timeout and three times grace), as an event is forgotten while it is handled otherwise", d.Retention, d.lease()))
 	}
 	for name, d := range map[string]time.Duration{"retention": o.Retention, "timeout": o.Timeout, "grace": o.Grace} {
 		if d < 0 {
