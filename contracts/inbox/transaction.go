@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
@@ -23,17 +25,20 @@ type Transactor[T any] interface {
 type HandlerIn[T any] func(ctx context.Context, tx T, e *Event) error
 
 // HandleIn is Inbox.Handle for an effect in the database of the store, which happens exactly
-// once. t is the inbox's own store.
+// once. t is the inbox's own store: it panics on another, as that is a fault of the program.
 func HandleIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) func(context.Context, *pubsub.Message) {
 	return i.receiver(effectIn(i, t, h))
 }
 
-// DeliverIn is Inbox.Deliver for an effect in the database of the store.
+// DeliverIn is Inbox.Deliver for an effect in the database of the store; see HandleIn.
 func DeliverIn[T any](ctx context.Context, i *Inbox, t Transactor[T], data []byte, attributes map[string]string, h HandlerIn[T]) (ack bool) {
 	return i.deliver(ctx, Message{Data: data, Attributes: attributes}, effectIn(i, t, h))
 }
 
 func effectIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) effect {
+	if !same(i.store, t) {
+		panic(fmt.Sprintf("handle events of %s within a transaction: its inbox has another store, a %T, and this %T knows nothing of its claims", i.consumer, i.store, t))
+	}
 	return effect{settles: true, run: func(ctx context.Context, l *limit, e *Event) error {
 		return t.Within(ctx, e.Ref, i.opts.Retention, func(ctx context.Context, tx T) error {
 			ctx, cancel, err := l.begin(ctx)
@@ -44,4 +49,12 @@ func effectIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) effect {
 			return h(ctx, tx, e)
 		})
 	}}
+}
+
+// same reports whether both are one value. What cannot be compared is taken for it.
+func same(a, b any) bool {
+	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
+		return reflect.TypeOf(a) == reflect.TypeOf(b)
+	}
+	return a == b
 }
