@@ -52,7 +52,7 @@ func (i *Inbox) deliver(ctx context.Context, m Message, e effect) bool {
 		claim, err := d.claim()
 		if err != nil || d.ctx.Err() != nil { // the receiving has ended: what may be claimed is given back
 			if err != nil || claim.Verdict == Claimed {
-				d.giveBack(contracts.AttemptError{}, 0)
+				d.release()
 			}
 			return false
 		}
@@ -82,7 +82,11 @@ func (d *delivery) claim() (Claim, error) {
 	for delay := firstDelay; ; delay = min(2*delay, lastDelay) {
 		// Not cut off by the end of the receiving: nobody would know whether it is claimed.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), d.opts.Grace)
+		stop := context.AfterFunc(d.ctx, func() {
+			time.AfterFunc(d.opts.Grace/2, cancel) // the other half is for giving it back
+		})
 		claim, err := d.store.Claim(ctx, d.ask)
+		stop()
 		cancel()
 		if err == nil {
 			return claim, nil
@@ -176,10 +180,21 @@ func (d *delivery) giveBack(failure contracts.AttemptError, wait time.Duration) 
 	})
 }
 
+// release gives up what may be claimed, where the receiving ended before its handler was called.
+func (d *delivery) release() {
+	d.insistFor(d.opts.Grace/2, "give event back", func(ctx context.Context) error {
+		return d.store.GiveBack(ctx, d.ask.Ref, contracts.AttemptError{}, 0)
+	})
+}
+
 // insist calls until it succeeds, for as long as the claim's lease has room, and for the grace
 // when the receiving has ended.
 func (d *delivery) insist(what string, call func(ctx context.Context) error) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), d.opts.Grace)
+	return d.insistFor(d.opts.Grace, what, call)
+}
+
+func (d *delivery) insistFor(bound time.Duration, what string, call func(ctx context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), bound)
 	defer cancel()
 	for delay := firstDelay; ; delay = min(2*delay, lastDelay) {
 		err := call(ctx)

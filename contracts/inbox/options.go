@@ -54,7 +54,8 @@ type Options struct {
 	// a transaction ready for it is waited for as long as Grace, and is no try of the event.
 	Timeout time.Duration
 	// Grace is how long a handler may take to return after its ctx ended, and how long
-	// the store is tried after the receiving ended; 5 s.
+	// the store is tried after the receiving ended, or after its handler returned where
+	// that comes later; 5 s.
 	Grace time.Duration
 	// Hold is how long the message of an event that has to wait is held before it is given back
 	// to Pub/Sub; 10 s. Negative: not at all.
