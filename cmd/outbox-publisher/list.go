@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/relay/postgres/publisher"
@@ -55,7 +54,7 @@ func (c *listCmd) Run(ctx context.Context, p shell.Process) error {
 		if r.LastError != nil {
 			last = *r.LastError
 		}
-		table.Row(r.ID.String(), r.EventType, r.AggregateType+"/"+r.AggregateID.String(), r.CreatedAt.UTC().Format(time.RFC3339), strconv.Itoa(r.Attempts), state, last)
+		table.Row(r.ID.String(), r.EventType, r.AggregateType+"/"+r.AggregateID.String(), r.CreatedAt, strconv.Itoa(r.Attempts), state, last)
 	}
 	return table.Flush()
 }

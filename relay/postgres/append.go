@@ -22,12 +22,13 @@ type transaction interface {
 const lockSQL = `SELECT pg_advisory_xact_lock($1::text::bigint)::text`
 
 // insertSQL answers nothing where the ID is taken. created_at is the database's clock after the lock, and
-// later than what waits of the aggregate; the index of the fourth migration finds that in one step.
+// later than what waits of the aggregate, but for what others inserted with infinity or alike, which cannot be published; the index of
+// the fourth migration finds that in one step.
 const insertSQL = `
 INSERT INTO outbox_events (id, event_type, aggregate_type, aggregate_id, payload_json, created_at)
 VALUES ($1::text::uuid, $2::text::event_type_enum, $3::text::aggregate_type_enum, $4::text::uuid, $5::text::jsonb, greatest(clock_timestamp(), (
 	SELECT max(created_at) + interval '1 microsecond' FROM outbox_events
-	WHERE aggregate_type = $3::text::aggregate_type_enum AND aggregate_id = $4::text::uuid AND published_at IS NULL
+	WHERE aggregate_type = $3::text::aggregate_type_enum AND aggregate_id = $4::text::uuid AND published_at IS NULL AND created_at < '10000-01-01 00:00:00Z'
 )))
 ON CONFLICT (id) DO NOTHING
 RETURNING true`

@@ -63,7 +63,8 @@ WITH sight AS MATERIALIZED (
 	WHERE e.published_at IS NULL
 	FOR UPDATE OF e SKIP LOCKED
 )
-SELECT s.seen, t.* FROM (SELECT count(*) AS seen FROM sight) s LEFT JOIN taken t ON true ORDER BY t.created_at, t.id`
+SELECT s.seen, t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, t.place
+FROM (SELECT count(*) AS seen FROM sight) s LEFT JOIN taken t ON true ORDER BY t.created_at, t.id`
 
 // nearSQL is the claim of a backlog that is spread over many aggregates: it locks the oldest rows that
 // nobody else has ($1), whether heads or not, and counts their places among all that are as old, and those. A row
@@ -90,7 +91,8 @@ WITH taken AS MATERIALIZED (
 		LIMIT $2
 	) sight
 )
-SELECT (SELECT count(*) FROM placed), t.*, coalesce(p.place, 0) FROM taken t LEFT JOIN placed p USING (id) ORDER BY t.created_at, t.id`
+SELECT (SELECT count(*) FROM placed), t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, coalesce(p.place, 0)
+FROM taken t LEFT JOIN placed p USING (id) ORDER BY t.created_at, t.id`
 
 // nearSight is how many batches nearSQL counts places among.
 const nearSight = 20
@@ -159,8 +161,12 @@ func scan(rows pgx.Rows, seen *int) (*row, error) {
 	if err := rows.Scan(seen, &id, &eventType, &kind, &aggregateID, &payload, &createdAt, &attempts, &place); err != nil || id == nil {
 		return nil, err
 	}
-	return &row{
+	r := &row{
 		id: *id, eventType: *eventType, aggregate: aggregate{*kind, *aggregateID}, payload: payload,
-		createdAt: *createdAt, attempts: *attempts, place: *place,
-	}, nil
+		attempts: *attempts, place: *place, timeless: createdAt == nil,
+	}
+	if createdAt != nil {
+		r.createdAt = *createdAt
+	}
+	return r, nil
 }

@@ -40,10 +40,10 @@ func (p *Publisher) surveys(ctx context.Context) {
 }
 
 // countSQL counts the oldest rows that wait ($2), and those of them that were tried so often ($1), and tells how
-// long the oldest other one has waited, in seconds.
+// long the oldest other one with a time has waited, in seconds.
 const countSQL = `
 SELECT count(*), count(*) FILTER (WHERE attempt_count >= $1),
-	coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE attempt_count < $1))), 0)::float8
+	coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE attempt_count < $1 AND ` + timedSQL + `))), 0)::float8
 FROM (SELECT attempt_count, created_at FROM outbox_events WHERE published_at IS NULL ORDER BY created_at, id LIMIT $2) AS waiting`
 
 func (p *Publisher) countOnce(ctx context.Context) error {

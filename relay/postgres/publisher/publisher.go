@@ -128,6 +128,9 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 		r.usable += len(rows)
 	}
 	v := p.publish(ctx, a.runs, c.more)
+	for _, row := range a.timeless {
+		v.refused = append(v.refused, refusal{row, timelessText})
+	}
 	r.published, r.outage = len(v.published), v.outages > 0
 	if err := p.mark(ctx, tx, v); err != nil {
 		return err

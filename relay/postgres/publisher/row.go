@@ -26,6 +26,7 @@ type row struct {
 	aggregate aggregate
 	payload   []byte // the envelope, as the database writes it
 	createdAt time.Time
+	timeless  bool // no message can have its created_at
 	attempts  int
 	// place counts the unpublished rows of its aggregate, as the claim saw them: 1 is the head.
 	place int64

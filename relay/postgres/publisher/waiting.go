@@ -18,7 +18,7 @@ type Waiting struct {
 	EventType     string    `json:"eventType"`
 	AggregateType string    `json:"aggregateType"`
 	AggregateID   uuid.UUID `json:"aggregateId"`
-	CreatedAt     time.Time `json:"createdAt"`
+	CreatedAt     string    `json:"createdAt"` // RFC 3339; what no message can have is as the database writes it, such as infinity
 	Attempts      int       `json:"attempts"`
 	LastError     *string   `json:"lastError"` // nil: it was never refused
 	Parked        bool      `json:"parked"`    // until it is retried
@@ -28,13 +28,21 @@ type Waiting struct {
 // attempts, maxAttempts, are used up.
 func List(ctx context.Context, pool *pgxpool.Pool, parked bool, maxAttempts, limit int) ([]Waiting, error) {
 	rows, err := pool.Query(ctx, `
-		SELECT id, event_type::text, aggregate_type::text, aggregate_id, created_at, attempt_count, last_error, attempt_count >= $2
+		SELECT id, event_type::text, aggregate_type::text, aggregate_id,
+			CASE WHEN `+timedSQL+` THEN created_at END, (created_at AT TIME ZONE 'UTC')::text, attempt_count, last_error, attempt_count >= $2
 		FROM outbox_events WHERE published_at IS NULL AND (NOT $1 OR attempt_count >= $2)
 		ORDER BY created_at, id LIMIT $3`, parked, maxAttempts, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list rows of %s: %w", postgres.Table, err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Waiting])
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (w Waiting, err error) {
+		var at *time.Time
+		err = r.Scan(&w.ID, &w.EventType, &w.AggregateType, &w.AggregateID, &at, &w.CreatedAt, &w.Attempts, &w.LastError, &w.Parked)
+		if at != nil {
+			w.CreatedAt = at.UTC().Format(time.RFC3339Nano)
+		}
+		return w, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list rows of %s: %w", postgres.Table, err)
 	}
