@@ -251,3 +251,22 @@ func TestSecondTermEndsAtOnce(t *testing.T) {
 		t.Error("it waited for the acknowledgement")
 	}
 }
+
+// A database that answers and refuses each round, as a standby does, is told.
+func TestNotReadyOnAReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	s := setStage(t, testTopic)
+	joint := "?"
+	if strings.Contains(s.url, "?") {
+		joint = "&"
+	}
+	s.env = append(s.env, "DATABASE_URL="+s.url+joint+"default_transaction_read_only=on") // the last one counts
+	process := s.start()
+	s.await("it is not ready", func() bool {
+		status, body := s.get("/readyz")
+		return status == http.StatusServiceUnavailable && strings.Contains(body, "rounds failed") && strings.Contains(body, "25006")
+	})
+	if err := process.Stop(); err != nil {
+		t.Error(err)
+	}
+}

@@ -25,6 +25,7 @@ type Publisher struct {
 	solo    atomic.Int64  // near claims in a row that were full and saw no other process at work
 	indexed atomic.Bool   // the optional index is there
 	workers *workers      // of publishes; they end with Run
+	streak  streak        // of rounds that failed
 }
 
 // New joins a publisher. It contacts nobody.
@@ -93,7 +94,11 @@ func (p *Publisher) rest(ctx context.Context, wait time.Duration, awake bool, wo
 // round claims, publishes and marks, in one transaction. window is as of begin.
 func (p *Publisher) round(ctx context.Context, window int) report {
 	r := report{near: window == 0, indexed: p.indexed.Load(), batch: p.opts.Batch}
-	if r.err = p.carry(ctx, window, &r); r.err != nil && ctx.Err() == nil {
+	r.err = p.carry(ctx, window, &r)
+	if r.err == nil || ctx.Err() == nil { // else it was to stop
+		p.streak.note(r.err)
+	}
+	if r.err != nil && ctx.Err() == nil {
 		p.metrics.failed()
 		p.opts.Log.Warn("round failed; what it published without a mark is published again",
 			zap.Int("acknowledged", r.published), zap.Error(r.err))

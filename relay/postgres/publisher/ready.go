@@ -8,8 +8,8 @@ import (
 	"outboxrelay/ier"
 )
 
-// Ready tells why the publisher cannot do its work now, nil: it can. It asks the database, and the
-// breaker of the topic; whether there is such a topic is the caller's to ask.
+// Ready tells why the publisher cannot do its work now, nil: it can. It asks the database, how the
+// last rounds went, and the breaker of the topic; whether there is such a topic is the caller's to ask.
 func (p *Publisher) Ready(ctx context.Context) error {
 	var errs []error
 	present := false
@@ -19,6 +19,10 @@ func (p *Publisher) Ready(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("database: %w", err))
 	case !present:
 		errs = append(errs, errors.New("database: no table outbox_events; run outbox-publisher migrate up"))
+	default:
+		if err := p.streak.err(); err != nil {
+			errs = append(errs, fmt.Errorf("database: %w", err))
+		}
 	}
 	if b := p.Breaker(); p.router.Open(p.opts.Topic) {
 		errs = append(errs, fmt.Errorf("topic %s: out since %s (%s)", b.Target, b.Since.UTC().Format("15:04:05Z"), b.Reason))
