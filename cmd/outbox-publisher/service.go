@@ -93,7 +93,7 @@ func (s *service) run(ctx context.Context, lis net.Listener) error {
 	return g.Wait()
 }
 
-// close gives back what join took.
+// close gives back what join took, until ctx ends.
 func (s *service) close(ctx context.Context) error {
 	var errs []error
 	if s.target != nil {
@@ -102,9 +102,24 @@ func (s *service) close(ctx context.Context) error {
 	if s.clients != nil {
 		errs = append(errs, s.clients.Close())
 	}
-	s.pool.Close()
+	s.closePool(ctx)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil
+}
+
+// closePool leaves what is not closed when ctx ends to the end of the process: of a database that hangs a
+// connection takes 15 s to close, and the marks are made or not by then.
+func (s *service) closePool(ctx context.Context) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.pool.Close()
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+		s.log.Warn("connections to the database are left open: they did not close in time")
+	}
 }
