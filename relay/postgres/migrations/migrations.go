@@ -29,13 +29,14 @@ const Channel = "outbox_events"
 //go:embed *.sql
 var files embed.FS
 
-// New is a provider that migrates db: Up, UpTo, Down, DownTo, Status. The caller closes db.
+// New is a provider that migrates db: Up, UpTo, Down, DownTo, Status. Of several processes that
+// migrate one schema one does at a time. The caller closes db.
 func New(db *sql.DB) (*goose.Provider, error) {
 	versions, err := database.NewStore(database.DialectPostgres, VersionTable)
 	if err != nil {
 		return nil, fmt.Errorf("migrations of the outbox: %w", err)
 	}
-	provider, err := goose.NewProvider("", db, files, goose.WithStore(versions), goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider("", db, files, goose.WithStore(versions), goose.WithSessionLocker(lockOfSchema{}), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return nil, fmt.Errorf("migrations of the outbox: %w", err)
 	}
