@@ -52,6 +52,33 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// An index that an earlier version left invalid is told of, and so is what mends it.
+func TestMigrateTellsOfAnInvalidIndex(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.Database(t)
+	env := map[string]string{"DATABASE_URL": url}
+	const told = "index outbox_events_waiting_idx is not valid"
+	for _, step := range []struct {
+		args []string
+		sql  string // before it
+		told bool
+	}{
+		{args: []string{"migrate", "up"}},
+		{[]string{"migrate", "status"}, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'outbox_events_waiting_idx'::regclass", true},
+		{args: []string{"migrate", "up"}, told: true},
+		{args: []string{"migrate", "down", "--to", "3"}},
+		{args: []string{"migrate", "up"}},
+		{args: []string{"migrate", "status"}},
+	} {
+		if step.sql != "" {
+			execute(t, url, step.sql)
+		}
+		if code, stdout, stderr := runProgram(t, env, step.args...); code != 0 || strings.Contains(stdout, told) != step.told {
+			t.Fatalf("%v ends with %d, and tells of the index, want %v:\n%s%s", step.args, code, step.told, stdout, stderr)
+		}
+	}
+}
+
 func TestListAndRetry(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.Database(t)

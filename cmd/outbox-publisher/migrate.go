@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -58,7 +60,7 @@ func (c *migrateDown) Run(ctx context.Context, p shell.Process) error {
 
 // migrate opens the database for f, and prints what f did.
 func (f databaseFlags) migrate(ctx context.Context, p shell.Process, do func(*goose.Provider) ([]*goose.MigrationResult, error)) error {
-	return f.provide(ctx, p, func(provider *goose.Provider) error {
+	return f.provide(ctx, p, func(db *sql.DB, provider *goose.Provider) error {
 		results, err := do(provider)
 		for _, r := range results {
 			fmt.Fprintf(p.Stdout, "%s %d (%v)\n", r.Direction, r.Source.Version, r.Duration.Round(time.Millisecond))
@@ -71,13 +73,13 @@ func (f databaseFlags) migrate(ctx context.Context, p shell.Process, do func(*go
 			return fmt.Errorf("migrate: %w", err)
 		}
 		fmt.Fprintf(p.Stdout, "the database is at %d\n", version)
-		return nil
+		return tellInvalid(ctx, db, p.Stdout)
 	})
 }
 
 // Run prints them.
 func (c *migrateStatus) Run(ctx context.Context, p shell.Process) error {
-	return c.provide(ctx, p, func(provider *goose.Provider) error {
+	return c.provide(ctx, p, func(db *sql.DB, provider *goose.Provider) error {
 		all, err := provider.Status(ctx)
 		if err != nil {
 			return fmt.Errorf("read migrations: %w", err)
@@ -90,11 +92,14 @@ func (c *migrateStatus) Run(ctx context.Context, p shell.Process) error {
 			}
 			table.Row(strconv.FormatInt(s.Source.Version, 10), s.Source.Path, string(s.State), at)
 		}
-		return table.Flush()
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		return tellInvalid(ctx, db, p.Stdout)
 	})
 }
 
-func (f databaseFlags) provide(ctx context.Context, p shell.Process, do func(*goose.Provider) error) error {
+func (f databaseFlags) provide(ctx context.Context, p shell.Process, do func(*sql.DB, *goose.Provider) error) error {
 	pool, err := f.open(ctx, p.Env)
 	if err != nil {
 		return err
@@ -106,5 +111,15 @@ func (f databaseFlags) provide(ctx context.Context, p shell.Process, do func(*go
 	if err != nil {
 		return err
 	}
-	return do(provider)
+	return do(db, provider)
+}
+
+// tellInvalid prints which indexes are of no use. Goose counts a migration as applied or not, and knows nothing of
+// them.
+func tellInvalid(ctx context.Context, db *sql.DB, to io.Writer) error {
+	names, err := migrations.InvalidIndexes(ctx, db)
+	for _, name := range names {
+		fmt.Fprintf(to, "index %s is not valid, so nothing uses it: unless a migrate up is at work, run migrate down --to 3 and migrate up\n", name)
+	}
+	return err
 }

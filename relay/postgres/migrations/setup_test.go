@@ -56,3 +56,16 @@ func inSchema(url, schema string) string {
 	}
 	return url + joint + "search_path=" + schema
 }
+
+// await waits until the database says yes.
+func await(t *testing.T, db *sql.DB, ask string) {
+	t.Helper()
+	ctx := bounded(t)
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for yes := false; !yes; <-again.C {
+		if err := db.QueryRowContext(ctx, ask).Scan(&yes); err != nil {
+			t.Fatalf("%s: %v", ask, err)
+		}
+	}
+}
