@@ -3,6 +3,7 @@ package contracts
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Share is what one relay instance at a time owns: an outbox, or one shard of
@@ -34,6 +35,33 @@ const (
 	// InstancePrefix starts the IDs of the documents in which instances register.
 	InstancePrefix = "instance."
 )
+
+// What tells a lease from the other documents of its collection. Its ID is the name of
+// its share.
+const (
+	LeaseFieldKind = "kind"
+	LeaseKind      = "lease"
+)
+
+// OutboxesOf names the outboxes that a share of that name may be of in a catalog that is
+// not known: one of the name itself, and one of which it is a shard. There are none for a
+// name that no share of a catalog has.
+func OutboxesOf(share string) []string {
+	var out []string
+	names := []string{share}
+	if dot := strings.LastIndexByte(share, '.'); dot >= 0 {
+		shard := share[dot+1:]
+		if k, err := strconv.Atoi(shard); err == nil && k >= 0 && k < maxShards && strconv.Itoa(k) == shard {
+			names = append(names, share[:dot])
+		}
+	}
+	for _, name := range names {
+		if name != "" && collectionProblem(name) == "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
 
 // Shares lists what there is to own, in the order of the file.
 func (c *Catalog) Shares() []Share {

@@ -82,3 +82,31 @@ func TestCatalogFaultsOfShares(t *testing.T) {
 		})
 	}
 }
+
+func TestOutboxesOf(t *testing.T) {
+	for share, want := range map[string][]string{
+		"accOutbox":                  {"accOutbox"},
+		"box.0":                      {"box.0", "box"},
+		"my.box.63":                  {"my.box.63", "my.box"},
+		"box.64":                     {"box.64"}, // more shards than an outbox has
+		"box.01":                     {"box.01"},
+		"box.+1":                     {"box.+1"},
+		"box.":                       {"box."},
+		".5":                         {".5"},
+		CollectionDeadLetters + ".1": {CollectionDeadLetters + ".1"},
+		ShareQueue + ".1":            {ShareQueue + ".1"},
+		ShareQueue:                   nil,
+		InstancePrefix + "a":         nil,
+		CollectionFrozen:             nil,
+		"users/x/outbox":             nil,
+		"__reserved__":               nil,
+		"..":                         nil,
+		"":                           nil,
+		"a\x00b":                     nil,
+		strings.Repeat("a", 1025):    nil,
+	} {
+		if diff := cmp.Diff(want, OutboxesOf(share)); diff != "" {
+			t.Errorf("share %q (-want +got):\n%s", share, diff)
+		}
+	}
+}

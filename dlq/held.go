@@ -23,22 +23,22 @@ const maxHeldCounted = 1000
 // heldAtOnce bounds the counts under way for one aggregate.
 const heldAtOnce = 16
 
-// Held counts the records of an aggregate that are held, for each outbox that has
-// any, in the order of the catalog. It costs two reads for each outbox at most.
-func (q *Queue) Held(ctx context.Context, aggregateID string) ([]Held, error) {
-	counts := make([]Held, len(q.catalog.Outboxes))
+// Held counts the records of an aggregate that are held in outboxes, see Outboxes, for
+// each that has any, in their order. It costs two reads for each outbox at most.
+func (q *Queue) Held(ctx context.Context, outboxes []string, aggregateID string) ([]Held, error) {
+	counts := make([]Held, len(outboxes))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(heldAtOnce)
-	for n, o := range q.catalog.Outboxes {
+	for n, outbox := range outboxes {
 		g.Go(func() error {
 			return guarded(func() error {
-				query := heldQuery(o.Name, aggregateID)
+				query := heldQuery(outbox, aggregateID)
 				query.Limit = maxHeldCounted
 				records, err := q.store.Count(ctx, query)
 				if err != nil {
-					return fmt.Errorf("count held records of %s: %w", o.Name, err)
+					return fmt.Errorf("count held records of %s: %w", outbox, err)
 				}
-				counts[n] = Held{o.Name, records, records == maxHeldCounted}
+				counts[n] = Held{outbox, records, records == maxHeldCounted}
 				return nil
 			})
 		})

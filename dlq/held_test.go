@@ -16,11 +16,16 @@ func TestHeldIsCountedForEachOutbox(t *testing.T) {
 	f.Hold("accOutbox", "WalletDeducted", aggregate, 3)
 	f.Hold("orgOutbox", "SkillRecognitionGranted", aggregate, 2)
 	f.Hold("orgOutbox", "SkillRecognitionGranted", "another", 4)
-	got, err := f.Queue.Held(t.Context(), aggregate)
+	f.HoldElsewhere("billOutbox", aggregate, 2)
+	outboxes, err := f.Queue.Outboxes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []dlq.Held{{Outbox: "accOutbox", Records: 3}, {Outbox: "orgOutbox", Records: 2}}
+	got, err := f.Queue.Held(t.Context(), outboxes, aggregate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []dlq.Held{{Outbox: "accOutbox", Records: 3}, {Outbox: "orgOutbox", Records: 2}, {Outbox: "billOutbox", Records: 2}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("held (-want +got):\n%s", diff)
 	}

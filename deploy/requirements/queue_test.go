@@ -143,7 +143,9 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue, catalog *contract
 	}
 	_, err = queue.Timed(ctx, []string{"accOutbox"}, 10)
 	must("timed", err)
-	_, err = queue.Held(ctx, "a")
+	outboxes, err := queue.Outboxes(ctx)
+	must("outboxes", err)
+	_, err = queue.Held(ctx, outboxes, "a")
 	must("held", err)
 	_, err = queue.Overtaken(ctx, "a")
 	must("overtaken", err)

@@ -166,7 +166,11 @@ func (q *fakeQueue) Freeze(ctx context.Context, aggregateID string) (*dlq.Freeze
 	return &dlq.Freeze{AggregateID: aggregateID, State: dlq.Frozen}, q.begin(ctx, "Freeze")
 }
 
-func (q *fakeQueue) Held(ctx context.Context, _ string) ([]dlq.Held, error) {
+func (q *fakeQueue) Outboxes(ctx context.Context) ([]string, error) {
+	return []string{"accOutbox", "orgOutbox"}, q.begin(ctx, "Outboxes")
+}
+
+func (q *fakeQueue) Held(ctx context.Context, _ []string, _ string) ([]dlq.Held, error) {
 	return []dlq.Held{{Outbox: "accOutbox", Records: 2}, {Outbox: "orgOutbox", Records: 1000, AtLeast: true}}, q.begin(ctx, "Held")
 }
 

@@ -110,7 +110,11 @@ func (a *api) listFreezes(ctx context.Context, in *freezesInput) (*output[Freeze
 	}
 	out := convert(page.Items, freezeOf)
 	if counted {
-		if err := a.countHeld(ctx, out); err != nil {
+		each := make([]*Freeze, len(out))
+		for n := range out {
+			each[n] = &out[n]
+		}
+		if err := a.countHeld(ctx, each...); err != nil {
 			return nil, err
 		}
 	}
@@ -120,21 +124,27 @@ func (a *api) listFreezes(ctx context.Context, in *freezesInput) (*output[Freeze
 // freezesAtOnce is how many freezes are counted at the same time.
 const freezesAtOnce = 4
 
-func (a *api) countHeld(ctx context.Context, freezes []Freeze) error {
+func (a *api) countHeld(ctx context.Context, freezes ...*Freeze) error {
+	if len(freezes) == 0 {
+		return nil
+	}
+	outboxes, err := a.config.Freezes.Outboxes(ctx)
+	if err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(freezesAtOnce)
-	for n := range freezes {
-		g.Go(func() error {
-			held, err := a.held(ctx, freezes[n].AggregateID)
-			freezes[n].Held = held
+	for _, f := range freezes {
+		g.Go(func() (err error) {
+			f.Held, err = a.held(ctx, outboxes, f.AggregateID)
 			return err
 		})
 	}
 	return g.Wait()
 }
 
-func (a *api) held(ctx context.Context, aggregateID string) (*Held, error) {
-	counts, err := a.config.Freezes.Held(ctx, aggregateID)
+func (a *api) held(ctx context.Context, outboxes []string, aggregateID string) (*Held, error) {
+	counts, err := a.config.Freezes.Held(ctx, outboxes, aggregateID)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +164,7 @@ func (a *api) getFreeze(ctx context.Context, in *freezeInput) (*output[FreezeDet
 	}
 	about(ctx, freeze.TraceID)
 	out := FreezeDetail{Freeze: freezeOf(freeze)}
-	if out.Held, err = a.held(ctx, in.AggregateID); err != nil {
+	if err := a.countHeld(ctx, &out.Freeze); err != nil {
 		return nil, err
 	}
 	open, err := a.config.Freezes.Overtaken(ctx, in.AggregateID)

@@ -45,7 +45,8 @@ type Replays interface {
 type Freezes interface {
 	Freezes(ctx context.Context, p dlq.Page) (dlq.Paged[*dlq.Freeze], error)
 	Freeze(ctx context.Context, aggregateID string) (*dlq.Freeze, error)
-	Held(ctx context.Context, aggregateID string) ([]dlq.Held, error)
+	Outboxes(ctx context.Context) ([]string, error)
+	Held(ctx context.Context, outboxes []string, aggregateID string) ([]dlq.Held, error)
 	Overtaken(ctx context.Context, aggregateID string) ([]*dlq.Item, error)
 	Release(ctx context.Context, aggregateID string, d dlq.Release) (*dlq.Released, error)
 }

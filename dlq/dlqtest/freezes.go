@@ -2,6 +2,7 @@ package dlqtest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -79,17 +80,41 @@ func (f *Fixture) Hold(outbox, eventType, aggregate string, n int) {
 	}
 }
 
-// Having counts the records of an aggregate that have a status, over all outboxes.
+// HoldElsewhere writes held records of an aggregate to an outbox that the catalog does
+// not know, with the lease of the instance that does.
+func (f *Fixture) HoldElsewhere(outbox, aggregate string, n int) {
+	f.T.Helper()
+	writes := []dlq.Write{{Collection: contracts.CollectionLeases, ID: outbox, Op: dlq.OpSet, Fields: map[string]any{
+		contracts.LeaseFieldKind: contracts.LeaseKind, "share": outbox, "owner": "",
+	}}}
+	for v := range n {
+		writes = append(writes, dlq.Write{Collection: outbox, ID: fmt.Sprintf("%s-%d", dlq.ID(aggregate), v), Op: dlq.OpSet, Fields: map[string]any{
+			contracts.FieldAggregateID: aggregate, contracts.FieldStatus: string(contracts.Held),
+		}})
+	}
+	if _, err := f.Store.Commit(f.T.Context(), writes); err != nil {
+		f.T.Fatal(err)
+	}
+}
+
+// Having counts the records of an aggregate that have a status, over all outboxes of
+// the catalog.
 func (f *Fixture) Having(aggregate string, status contracts.Status) (n int64) {
 	f.T.Helper()
 	for _, o := range f.Catalog.Outboxes {
-		c, err := f.Store.Count(f.T.Context(), dlq.Query{Collection: o.Name, Where: []dlq.Where{
-			{Field: contracts.FieldAggregateID, Op: "==", Value: aggregate}, {Field: contracts.FieldStatus, Op: "==", Value: string(status)},
-		}})
-		if err != nil {
-			f.T.Fatal(err)
-		}
-		n += c
+		n += f.HavingIn(o.Name, aggregate, status)
+	}
+	return n
+}
+
+// HavingIn counts them in one outbox.
+func (f *Fixture) HavingIn(outbox, aggregate string, status contracts.Status) int64 {
+	f.T.Helper()
+	n, err := f.Store.Count(f.T.Context(), dlq.Query{Collection: outbox, Where: []dlq.Where{
+		{Field: contracts.FieldAggregateID, Op: "==", Value: aggregate}, {Field: contracts.FieldStatus, Op: "==", Value: string(status)},
+	}})
+	if err != nil {
+		f.T.Fatal(err)
 	}
 	return n
 }

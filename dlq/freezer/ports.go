@@ -3,7 +3,6 @@ package freezer
 import (
 	"context"
 
-	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -23,7 +22,7 @@ type AlertLog interface {
 
 // Releases are the freezes whose release was decided, and the steps to its end.
 type Releases interface {
-	Catalog() *contracts.Catalog
+	Outboxes(ctx context.Context) ([]string, error)
 	Releases(ctx context.Context, after string) (page []*dlq.Freeze, next string, err error)
 	WatchReleases(ctx context.Context, changed func()) error
 	FreezesOf(ctx context.Context, aggregateIDs ...string) ([]*dlq.Freeze, error)

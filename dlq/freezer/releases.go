@@ -73,11 +73,17 @@ func (r *releaser) releaseAll(ctx context.Context) error {
 // release turns back what is held, then ends the freeze. No record can become
 // held meanwhile: a hold is committed with the freeze as it was before the
 // release, so it fails. So an outbox that was seen empty stays so, unless the
-// aggregate is frozen again, which keeps the freeze from being deleted.
+// aggregate is frozen again, which keeps the freeze from being deleted. For the
+// same reason the outboxes are all that can have any: whoever held a record had a
+// lease before the release.
 func (r *releaser) release(ctx context.Context, freeze *dlq.Freeze) error {
+	outboxes, err := r.outboxes(ctx)
+	if err != nil {
+		return err
+	}
 	records := 0
-	for _, o := range r.queue.Catalog().Outboxes {
-		n, err := r.turnBack(ctx, o.Name, freeze)
+	for _, outbox := range outboxes {
+		n, err := r.turnBack(ctx, outbox, freeze)
 		records += n
 		if errors.Is(err, errOtherFreeze) {
 			return nil
@@ -93,6 +99,13 @@ func (r *releaser) release(ctx context.Context, freeze *dlq.Freeze) error {
 	r.cfg.Metrics.releases.WithLabelValues(outcomeDone).Inc()
 	r.cfg.Log.Info("aggregate released", zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Int("records", records))
 	return nil
+}
+
+// outboxes are all that may hold records, as of now.
+func (r *releaser) outboxes(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	return r.queue.Outboxes(ctx)
 }
 
 // errOtherFreeze ends a release whose freeze is gone, or became another: its

@@ -16,7 +16,7 @@ const registrationPrefix = "instance."
 // Fields of a lease and of a registration. A registration has no share, owner
 // and renewals; a lease no instance, stopping, revision and shares.
 const (
-	fieldKind     = "kind"
+	fieldKind     = contracts.LeaseFieldKind
 	fieldShare    = "share"
 	fieldOwner    = "owner" // an instance; "" means that the share is free
 	fieldNonce    = "nonce" // see nonces
@@ -32,7 +32,7 @@ const (
 
 // Values of fieldKind.
 const (
-	kindLease    = "lease"
+	kindLease    = contracts.LeaseKind
 	kindInstance = "instance"
 	kindBell     = "bell"
 )
