@@ -34,6 +34,7 @@ func (q *Queue) Releases(ctx context.Context, after string) (page []*Freeze, nex
 // TurnBack turns a page of the records of one outbox that a freeze holds back to
 // pending, and returns how many; 0: none is left. The commit holds only for the
 // freeze as it was read, so that what a later death had held stays so: see IsRefused.
+// With it goes the count of all that the release turned back.
 func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze) (int, error) {
 	held := heldQuery(outbox, freeze.AggregateID)
 	held.Limit, held.Select = heldPage, []string{contracts.FieldStatus}
@@ -41,26 +42,25 @@ func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze) (in
 	if err != nil || len(docs) == 0 {
 		return 0, err
 	}
-	writes := make([]Write, 0, len(docs)+1)
+	counted, err := q.turnedBack(ctx, freeze)
+	if err != nil {
+		return 0, err
+	}
+	writes := make([]Write, 0, len(docs)+2)
 	for _, d := range docs {
 		writes = append(writes, Write{
 			Collection: outbox, ID: d.ID, Op: OpUpdate, IfUnchangedSince: d.UpdateTime,
 			Fields: map[string]any{contracts.FieldStatus: string(contracts.Pending)},
 		})
 	}
-	_, err = q.store.Commit(ctx, append(writes, freeze.Fence()))
+	_, err = q.store.Commit(ctx, append(writes, freeze.Fence(), counted.plus(len(docs))))
 	return len(docs), err
 }
 
 // EndRelease deletes the freeze as it was read, with the audit entry of the
-// release's end, which tells how many records were turned back. It reports false
-// when the aggregate was frozen again.
-func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze, records int) (done bool, err error) {
-	entry := &Entry{
-		ID: "released-" + freeze.Release, Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
-		From: string(Releasing), Reason: fmt.Sprintf("decided by %s; %d held records turned back", orNobody(freeze.ReleasedBy), records),
-		Outbox: freeze.Outbox, EventID: freeze.EventID, EventType: freeze.EventType, TraceID: freeze.TraceID, AggregateID: freeze.AggregateID,
-	}
+// release's end, which tells how many records were turned back, by whichever
+// instances, and returns that. It reports false when the aggregate was frozen again.
+func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze) (records int64, done bool, err error) {
 	again := false
 	_, err = q.commit(ctx, func(ctx context.Context) ([]Write, error) {
 		doc, err := q.get(ctx, contracts.CollectionFrozen, FreezeID(freeze.AggregateID))
@@ -70,16 +70,29 @@ func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze, records int) (do
 		if again = !doc.UpdateTime.Equal(freeze.UpdateTime); again {
 			return nil, nil
 		}
+		counted, err := q.turnedBack(ctx, freeze)
+		if err != nil {
+			return nil, err
+		}
+		records = counted.records
 		return []Write{
 			{Collection: contracts.CollectionFrozen, ID: doc.ID, Op: OpDelete, IfUnchangedSince: doc.UpdateTime},
-			entry.Write(),
+			counted.removal(), releasedEntry(freeze, records).Write(),
 		}, nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("end freeze: %w", err)
+		return 0, false, fmt.Errorf("end freeze: %w", err)
 	}
 	if !again {
 		q.Ring(BellFreezes)
 	}
-	return !again, nil
+	return records, !again, nil
+}
+
+func releasedEntry(freeze *Freeze, records int64) *Entry {
+	return &Entry{
+		ID: "released-" + freeze.Release, Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
+		From: string(Releasing), Reason: fmt.Sprintf("decided by %s; %d held records turned back", orNobody(freeze.ReleasedBy), records),
+		Outbox: freeze.Outbox, EventID: freeze.EventID, EventType: freeze.EventType, TraceID: freeze.TraceID, AggregateID: freeze.AggregateID,
+	}
 }

@@ -27,7 +27,7 @@ type Releases interface {
 	WatchReleases(ctx context.Context, changed func()) error
 	FreezesOf(ctx context.Context, aggregateIDs ...string) ([]*dlq.Freeze, error)
 	TurnBack(ctx context.Context, outbox string, freeze *dlq.Freeze) (int, error)
-	EndRelease(ctx context.Context, freeze *dlq.Freeze, records int) (done bool, err error)
+	EndRelease(ctx context.Context, freeze *dlq.Freeze) (records int64, done bool, err error)
 }
 
 // Alerts is where alerts are published: topic domain-errors.

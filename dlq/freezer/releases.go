@@ -81,10 +81,8 @@ func (r *releaser) release(ctx context.Context, freeze *dlq.Freeze) error {
 	if err != nil {
 		return err
 	}
-	records := 0
 	for _, outbox := range outboxes {
-		n, err := r.turnBack(ctx, outbox, freeze)
-		records += n
+		err := r.turnBack(ctx, outbox, freeze)
 		if errors.Is(err, errOtherFreeze) {
 			return nil
 		}
@@ -92,12 +90,12 @@ func (r *releaser) release(ctx context.Context, freeze *dlq.Freeze) error {
 			return err
 		}
 	}
-	done, err := r.end(ctx, freeze, records)
+	records, done, err := r.end(ctx, freeze)
 	if err != nil || !done {
 		return err
 	}
 	r.cfg.Metrics.releases.WithLabelValues(outcomeDone).Inc()
-	r.cfg.Log.Info("aggregate released", zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Int("records", records))
+	r.cfg.Log.Info("aggregate released", zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Int64("records", records))
 	return nil
 }
 
@@ -112,31 +110,29 @@ func (r *releaser) outboxes(ctx context.Context) ([]string, error) {
 // aggregate died again.
 var errOtherFreeze = errors.New("the freeze is not the one that is released")
 
-// turnBack turns the held records of one outbox back to pending, and returns how
-// many. A page of them that was changed underneath is read again, as long as the
-// freeze stands.
-func (r *releaser) turnBack(ctx context.Context, outbox string, freeze *dlq.Freeze) (turned int, err error) {
+// turnBack turns the held records of one outbox back to pending. A page of them that
+// was changed underneath is read again, as long as the freeze stands.
+func (r *releaser) turnBack(ctx context.Context, outbox string, freeze *dlq.Freeze) error {
 	for refused := 0; ; {
 		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 		n, err := r.queue.TurnBack(c, outbox, freeze)
 		cancel()
 		switch {
 		case err == nil && n == 0:
-			return turned, nil
+			return nil
 		case err == nil:
-			turned += n
 			refused = 0
 			r.cfg.Metrics.released.Add(float64(n))
 		case dlq.IsRefused(err) && refused < maxHeldRefusals:
 			refused++
 			if err := r.stands(ctx, freeze); err != nil {
-				return turned, err
+				return err
 			}
 			if !sibling.Rest(ctx, rand.N(time.Duration(refused)*20*time.Millisecond)) { // those who collided do not collide again
-				return turned, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
 		default:
-			return turned, fmt.Errorf("turn back held records of %s: %w", outbox, err)
+			return fmt.Errorf("turn back held records of %s: %w", outbox, err)
 		}
 	}
 }
@@ -155,10 +151,10 @@ func (r *releaser) stands(ctx context.Context, freeze *dlq.Freeze) error {
 	return nil
 }
 
-// end deletes the freeze as it was read. It reports false when the aggregate was
-// frozen again.
-func (r *releaser) end(ctx context.Context, freeze *dlq.Freeze, records int) (done bool, err error) {
+// end deletes the freeze as it was read, and returns how many records were turned
+// back. It reports false when the aggregate was frozen again.
+func (r *releaser) end(ctx context.Context, freeze *dlq.Freeze) (records int64, done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
-	return r.queue.EndRelease(ctx, freeze, records)
+	return r.queue.EndRelease(ctx, freeze)
 }

@@ -121,6 +121,7 @@ func TestReleaseGoesOnAfterACrash(t *testing.T) {
 			if n := f.Releases("acc-1"); n != 1 {
 				t.Errorf("%d audit entries of the release, want 1", n)
 			}
+			f.told("acc-1", 253)
 		})
 	}
 }
