@@ -36,11 +36,14 @@ const (
 	InstancePrefix = "instance."
 )
 
-// What tells a lease from the other documents of its collection. Its ID is the name of
-// its share.
+// Fields of the documents in the collection of leases that tell who relays what. The ID of
+// a lease is the name of its share.
 const (
-	LeaseFieldKind = "kind"
-	LeaseKind      = "lease"
+	LeaseFieldKind   = "kind"       // of any
+	LeaseKind        = "lease"      // a value of it
+	LeaseFieldOwner  = "owner"      // of a lease: an instance; "" means that the share is free
+	LeaseFieldTerm   = "termMillis" // for which it stands without being renewed
+	LeaseFieldShares = "shares"     // of a registration: what the instance can own
 )
 
 // OutboxesOf names the outboxes that a share of that name may be of in a catalog that is

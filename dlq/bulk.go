@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,7 +17,7 @@ type BulkState string
 const (
 	BulkRunning   BulkState = "running"
 	BulkDone      BulkState = "done"      // every item of it has ended or was passed over
-	BulkStopped   BulkState = "stopped"   // too many failed
+	BulkStopped   BulkState = "stopped"   // too many failed, or nobody relays any of it
 	BulkCancelled BulkState = "cancelled" // by a person
 )
 
@@ -43,14 +45,24 @@ type Bulk struct {
 	Total         int // pinned items
 	Delivered     int
 	Failed        int
-	Skipped       int      // not what was pinned any more, or behind an older one that failed
-	Replaying     int      // asked for and not ended
-	Waiting       int      // not asked for yet
-	FailedIDs     []string // the first of those that failed, MaxFailedIDs at most
+	Skipped       int            // not what was pinned any more, behind an older one that failed, or of an outbox that nobody relays
+	SkippedFor    map[string]int // these by the reason in words
+	Replaying     int            // asked for and not ended
+	Waiting       int            // not asked for yet
+	FailedIDs     []string       // the first of those that failed, MaxFailedIDs at most
 	UpdateTime    time.Time
 
 	Pinned string // names where its pinned items stand
 	Order  string // of one that a request with a key started: hash of what was ordered
+}
+
+// SkippedInWords tells Bulk.SkippedFor in words; "" where there is nothing to tell.
+func SkippedInWords(reasons map[string]int) string {
+	var out []string
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		out = append(out, fmt.Sprintf("%d: %s", reasons[why], why))
+	}
+	return strings.Join(out, "; ")
 }
 
 // MaxFailedIDs is how many of its failed dead letters a bulk replay names.
@@ -88,6 +100,7 @@ const (
 	bulkDelivered   = "delivered"
 	bulkFailed      = "failed"
 	bulkSkipped     = "skipped"
+	bulkSkippedFor  = "skippedFor"
 	bulkReplaying   = "replaying"
 	bulkWaiting     = "waiting"
 	// bulkSettled is false until nothing that it asked for is under way any more:
@@ -116,8 +129,12 @@ func (b *Bulk) created() (map[string]any, error) {
 
 // progress renders the fields that change while it runs.
 func (b *Bulk) progress() map[string]any {
+	reasons := make(map[string]any, len(b.SkippedFor))
+	for why, n := range b.SkippedFor {
+		reasons[why] = n
+	}
 	return map[string]any{
-		bulkPhase: b.Phase, bulkDelivered: b.Delivered, bulkFailed: b.Failed, bulkSkipped: b.Skipped,
+		bulkSkippedFor: reasons, bulkPhase: b.Phase, bulkDelivered: b.Delivered, bulkFailed: b.Failed, bulkSkipped: b.Skipped,
 		bulkReplaying: b.Replaying, bulkWaiting: b.Waiting, bulkFailedIDs: append([]string{}, b.FailedIDs...),
 	}
 }
@@ -134,6 +151,12 @@ func decodeBulk(d Doc) *Bulk {
 		Total: count(bulkTotal), Delivered: count(bulkDelivered), Failed: count(bulkFailed), Skipped: count(bulkSkipped),
 		Replaying: count(bulkReplaying), Waiting: count(bulkWaiting), FailedIDs: f.texts(bulkFailedIDs), UpdateTime: d.UpdateTime,
 		Picked: f.flag(bulkPicked), Pinned: cmp.Or(f.text(bulkPinned), d.ID), Order: f.text(bulkOrder),
+	}
+	for why := range f.object(bulkSkippedFor) {
+		if b.SkippedFor == nil {
+			b.SkippedFor = make(map[string]int)
+		}
+		b.SkippedFor[why] = int(reading(f.object(bulkSkippedFor)).integer(why))
 	}
 	switch v := d.Fields[bulkRateField].(type) {
 	case float64:

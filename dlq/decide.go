@@ -120,7 +120,11 @@ func (i *Item) decided(id string) bool {
 // judge finds the row of the table that the decision takes, or why there is none.
 func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
 	d := j.decide
-	row, refused := Judge(j.queue.catalog, item, d.Action, d.Actor)
+	relayed, err := j.queue.Relayed(ctx, item.Outbox)
+	if err != nil {
+		return Transition{}, err
+	}
+	row, refused := Judge(j.queue.catalog, item, relayed, d.Action, d.Actor)
 	switch {
 	case refused != nil:
 		return Transition{}, refused

@@ -9,15 +9,15 @@ import (
 
 // Judge finds the row of the table that a person's action about the item takes,
 // or says why there is none. It is the judgement of every decision, and of what
-// may be decided, as far as the item and the catalog tell. Whether an older dead
-// letter comes before a replay is asked apart; see Older.
-func Judge(c *contracts.Catalog, item *Item, a Action, by Actor) (Transition, *Refusal) {
+// may be decided, as far as the item and the catalog tell, and whether anybody relays
+// its outbox; see Relayed. Whether an older dead letter comes before a replay is asked
+// apart; see Older.
+func Judge(c *contracts.Catalog, item *Item, relayed bool, a Action, by Actor) (Transition, *Refusal) {
 	if needs := max(leastRole(item.Tier, a), Operator); by.Role < needs {
 		return Transition{}, forbidden(by, needs, fmt.Sprintf("to %s a dead letter of %s", a, item.Tier))
 	}
-	orphan := c.Outbox(item.Outbox) == nil
 	next := Next
-	if orphan {
+	if !relayed {
 		next = NextOrphan
 	}
 	row, ok := next(item.Place(), a)
@@ -28,7 +28,7 @@ func Judge(c *contracts.Catalog, item *Item, a Action, by Actor) (Transition, *R
 		return Transition{}, forbidden(by, row.By, fmt.Sprintf("to %s it while it is %s", a, item.State))
 	case a != Replay:
 		return row, nil
-	case orphan:
+	case !relayed:
 		return Transition{}, orphaned(item)
 	case twoPersons(c, item) && strings.EqualFold(item.AuthorizedBy, by.Name):
 		return Transition{}, &Refusal{

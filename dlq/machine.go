@@ -87,7 +87,7 @@ func Transitions() []Transition {
 }
 
 // OrphanTransitions is what can happen besides to an orphan: a dead letter whose
-// outbox the catalog does not have. Nothing ever replays it, so also one that is
+// outbox nobody relays; see Relayed. Nothing ever replays it, so also one that is
 // meant to be replayed by itself may be given up. A Replay that stands in
 // Transitions is refused to an orphan.
 func OrphanTransitions() []Transition {
@@ -154,7 +154,7 @@ func Next(p Place, a Action) (row Transition, ok bool) {
 	return row, ok
 }
 
-// NextOrphan is Next for a dead letter whose outbox the catalog does not have.
+// NextOrphan is Next for a dead letter whose outbox nobody relays.
 func NextOrphan(p Place, a Action) (row Transition, ok bool) {
 	if row, ok = orphans[p][a]; ok {
 		return row, true

@@ -86,7 +86,7 @@ func (q *Queue) inTurn(ctx context.Context, item *Item) error {
 	}
 	return &Refusal{
 		Kind: Conflict, Detail: fmt.Sprintf("an older dead letter of aggregate %s comes first: %s", item.AggregateID, strings.Join(names, ", ")),
-		Hint: "replay or discard the older one first",
+		Hint: "replay or discard the older one first", Brief: "an older dead letter of their aggregate comes first, which may be outside of the selection",
 	}
 }
 
@@ -103,7 +103,8 @@ func (q *Queue) orderNote(ctx context.Context, item *Item, limit int) (*OrderNot
 		return &OrderNote{Message: "it has no aggregate: there is no order to keep"}, nil
 	}
 	note, deleted := &OrderNote{}, false
-	if spec := q.catalog.Outbox(item.Outbox); spec != nil {
+	spec := q.catalog.Outbox(item.Outbox)
+	if spec != nil {
 		deleted = spec.OnDelivered == contracts.DeleteDelivered
 		docs, err := q.store.Query(ctx, deliveredQuery(item, limit))
 		if err != nil {
@@ -117,6 +118,8 @@ func (q *Queue) orderNote(ctx context.Context, item *Item, limit int) (*OrderNot
 		note.AtLeast = len(docs) == limit || deleted && note.DeliveredSince > 0
 	}
 	switch {
+	case spec == nil:
+		note.Message = "whether a later version of the aggregate was delivered is not known: the catalog of the instance that was asked does not have this outbox"
 	case note.DeliveredSince == 0 && deleted:
 		note.Message = "whether a later version of the aggregate was delivered is not known: delivered records of this outbox are removed"
 	case note.DeliveredSince == 0 && note.AtLeast:

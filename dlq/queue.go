@@ -37,6 +37,7 @@ type Queue struct {
 	newID   func() string
 	random  func() float64
 	bells   bells
+	others  others
 }
 
 // New joins a queue.

@@ -9,6 +9,7 @@ type Refusal struct {
 	Kind   RefusalKind
 	Detail string // what stands in the way
 	Hint   string // what to do
+	Brief  string // the same of many at once, of a bulk replay's; "": Detail tells of one alone
 }
 
 // RefusalKind is the bounded word for a refusal.
@@ -21,6 +22,8 @@ const (
 	Forbidden RefusalKind = "forbidden"
 	// Conflict: not in this state, or something else comes first.
 	Conflict RefusalKind = "conflict"
+	// Orphaned: nothing would carry it out, as nobody relays its outbox.
+	Orphaned RefusalKind = "orphaned"
 	// Changed: it is not any more what the actor saw.
 	Changed RefusalKind = "changed"
 	// Invalid: the request makes no sense.

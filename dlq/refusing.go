@@ -55,8 +55,8 @@ func leastRole(tier contracts.Tier, a Action) Role {
 // orphaned refuses a replay that nobody would carry out.
 func orphaned(i *Item) *Refusal {
 	return &Refusal{
-		Kind: Conflict, Detail: fmt.Sprintf("the catalog does not have its outbox %s, so nothing would replay it", i.Outbox),
-		Hint: "put the outbox back into the catalog, or discard it",
+		Kind: Orphaned, Detail: fmt.Sprintf("no instance has its outbox %s in its catalog, so nothing would replay it", i.Outbox),
+		Hint: "put the outbox back into the catalog, or discard it", Brief: "no instance has their outbox " + i.Outbox + " in its catalog",
 	}
 }
 

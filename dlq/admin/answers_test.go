@@ -96,7 +96,7 @@ func TestPossible(t *testing.T) {
 		{"by itself", "dev-operator", func(q *fakeQueue) { q.item.Tier, q.item.State = contracts.SafeAuto, contracts.DeadScheduled }, map[dlq.Action]string{"replay": "", "discard": "by itself", "note": ""}},
 		{"its outbox is gone", "dev-operator", func(q *fakeQueue) {
 			q.item.Tier, q.item.State, q.item.Outbox = contracts.SafeAuto, contracts.DeadScheduled, "goneOutbox"
-		}, map[dlq.Action]string{"replay": "does not have its outbox goneOutbox", "discard": "", "note": ""}},
+		}, map[dlq.Action]string{"replay": "no instance has its outbox goneOutbox", "discard": "", "note": ""}},
 		{"blocked, operator", "dev-operator", block(contracts.DeadBlocked, "", "RoleChanged"), map[dlq.Action]string{"replay": "not authorized", "authorize": "needs the role security", "discard": "needs the role security", "note": ""}},
 		{"blocked, security", "dev-security", block(contracts.DeadBlocked, "", "RoleChanged"), map[dlq.Action]string{"replay": "not authorized", "authorize": "", "discard": ""}},
 		{"authorized, other", "dev-operator", block(contracts.DeadAuthorized, "dev-security", "PolicyChanged"), map[dlq.Action]string{"replay": "", "withdraw": "needs the role security", "authorize": "needs the role security"}},

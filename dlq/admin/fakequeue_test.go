@@ -79,6 +79,10 @@ func (q *fakeQueue) Older(ctx context.Context, _ *dlq.Item) ([]*dlq.Item, error)
 	return q.older, q.begin(ctx, "Older")
 }
 
+func (q *fakeQueue) Relayed(ctx context.Context, outbox string) (bool, error) {
+	return outbox != "goneOutbox", q.begin(ctx, "Relayed")
+}
+
 func (q *fakeQueue) Order(ctx context.Context, _ *dlq.Item) (*dlq.OrderNote, error) {
 	return &dlq.OrderNote{DeliveredSince: 1, Message: "one later version"}, q.begin(ctx, "Order")
 }

@@ -27,6 +27,7 @@ type Letters interface {
 	Groups(ctx context.Context, f dlq.Filter, p dlq.Page) (dlq.Paged[dlq.GroupCount], error)
 	Count(ctx context.Context) (*dlq.Counts, error)
 	Older(ctx context.Context, item *dlq.Item) ([]*dlq.Item, error)
+	Relayed(ctx context.Context, outbox string) (bool, error)
 	Order(ctx context.Context, item *dlq.Item) (*dlq.OrderNote, error)
 	Decide(ctx context.Context, id string, d dlq.Decide) (*dlq.Decided, error)
 	Uncover(ctx context.Context, id string, a dlq.Actor, reason string) (*dlq.Uncovered, error)

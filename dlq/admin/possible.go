@@ -27,10 +27,14 @@ type Before struct {
 // possible tells what the caller may decide about a dead letter: by the judgement
 // that the queue gives a decision, which alone counts, as others may be faster.
 func (a *api) possible(ctx context.Context, i *dlq.Item, who dlq.Actor) ([]Possible, error) {
+	relayed, err := a.config.Letters.Relayed(ctx, i.Outbox)
+	if err != nil {
+		return nil, err
+	}
 	var out []Possible
 	for _, action := range []dlq.Action{dlq.Replay, dlq.Authorize, dlq.Withdraw, dlq.Discard, dlq.Note} {
 		p := Possible{Action: action}
-		if _, refused := dlq.Judge(a.config.Catalog, i, action, who); refused != nil {
+		if _, refused := dlq.Judge(a.config.Catalog, i, relayed, action, who); refused != nil {
 			p.Why, p.Hint = refused.Detail, refused.Hint
 		} else if action == dlq.Replay {
 			older, err := a.config.Letters.Older(ctx, i)

@@ -83,7 +83,7 @@ func refused(r *dlq.Refusal) *Problem {
 		status, hint = http.StatusPreconditionFailed, "look at it again, then decide"
 	case dlq.Invalid:
 		status, hint = http.StatusUnprocessableEntity, "correct the request"
-	case dlq.Conflict:
+	case dlq.Conflict, dlq.Orphaned:
 	}
 	if r.Hint != "" {
 		hint = r.Hint

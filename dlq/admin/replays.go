@@ -55,25 +55,26 @@ func (w *OptionalWhy) reason() string {
 
 // Bulk is a bulk replay.
 type Bulk struct {
-	ID            string        `json:"id"`
-	State         dlq.BulkState `json:"state" enum:"running,done,stopped,cancelled" doc:"stopped: too many failed."`
-	Phase         string        `json:"phase,omitempty" example:"ramp" doc:"While running: canary, the first few; or ramp."`
-	Filter        Filter        `json:"filter"`
-	Picked        bool          `json:"picked,omitempty" doc:"It was told its dead letters by their IDs: the filter says nothing."`
-	RatePerSecond float64       `json:"ratePerSecond" example:"10"`
-	By            string        `json:"by" example:"alice@example.com"`
-	Reason        string        `json:"reason" example:"the consumer was mended"`
-	CreatedAt     time.Time     `json:"createdAt"`
-	EndedAt       time.Time     `json:"endedAt,omitzero"`
-	EndReason     string        `json:"endReason,omitempty" doc:"Why it ended, in words."`
-	CancelledBy   string        `json:"cancelledBy,omitempty"`
-	Total         int           `json:"total" doc:"Dead letters that were pinned when it was made."`
-	Delivered     int           `json:"delivered"`
-	Failed        int           `json:"failed"`
-	Skipped       int           `json:"skipped" doc:"Not what was pinned any more, or behind an older one that failed."`
-	Replaying     int           `json:"replaying" doc:"Asked for and not ended."`
-	Waiting       int           `json:"waiting" doc:"Not asked for yet."`
-	FailedIDs     []string      `json:"failedIds,omitempty" nullable:"false" doc:"The dead letters that failed, the first 50 of them."`
+	ID            string         `json:"id"`
+	State         dlq.BulkState  `json:"state" enum:"running,done,stopped,cancelled" doc:"stopped: too many failed, or no instance relays any of it; endReason says so."`
+	Phase         string         `json:"phase,omitempty" example:"ramp" doc:"While running: canary, the first few; or ramp."`
+	Filter        Filter         `json:"filter"`
+	Picked        bool           `json:"picked,omitempty" doc:"It was told its dead letters by their IDs: the filter says nothing."`
+	RatePerSecond float64        `json:"ratePerSecond" example:"10"`
+	By            string         `json:"by" example:"alice@example.com"`
+	Reason        string         `json:"reason" example:"the consumer was mended"`
+	CreatedAt     time.Time      `json:"createdAt"`
+	EndedAt       time.Time      `json:"endedAt,omitzero"`
+	EndReason     string         `json:"endReason,omitempty" doc:"Why it ended, in words."`
+	CancelledBy   string         `json:"cancelledBy,omitempty"`
+	Total         int            `json:"total" doc:"Dead letters that were pinned when it was made."`
+	Delivered     int            `json:"delivered"`
+	Failed        int            `json:"failed"`
+	Skipped       int            `json:"skipped" doc:"Not what was pinned any more, behind an older one that failed, or of an outbox that no instance relays."`
+	SkippedFor    map[string]int `json:"skippedFor,omitempty" doc:"How many of these were passed over for which reason, in words."`
+	Replaying     int            `json:"replaying" doc:"Asked for and not ended."`
+	Waiting       int            `json:"waiting" doc:"Not asked for yet."`
+	FailedIDs     []string       `json:"failedIds,omitempty" nullable:"false" doc:"The dead letters that failed, the first 50 of them."`
 }
 
 // BulkList is one page of bulk replays.
@@ -221,7 +222,7 @@ func bulkOf(b *dlq.Bulk) Bulk {
 		ID: b.ID, State: b.State, Phase: b.Phase, Filter: filterOf(b.Filter), RatePerSecond: b.RatePerSecond, By: b.By.Name, Reason: b.Reason,
 		CreatedAt: b.CreatedAt, EndedAt: b.EndedAt, EndReason: b.EndReason, CancelledBy: b.CancelledBy,
 		Total: b.Total, Delivered: b.Delivered, Failed: b.Failed, Skipped: b.Skipped, Replaying: b.Replaying, Waiting: b.Waiting,
-		Picked: b.Picked, FailedIDs: b.FailedIDs,
+		Picked: b.Picked, FailedIDs: b.FailedIDs, SkippedFor: b.SkippedFor,
 	}
 }
 

@@ -77,13 +77,13 @@ func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
 	for _, n := range next {
 		g.Go(func() error {
 			return sibling.Guarded(func() error {
-				s, err := r.request(ctx, r.pins[n], items[n])
+				j, err := r.request(ctx, r.pins[n], items[n])
 				mu.Lock()
 				defer mu.Unlock()
-				if s != pinWaiting {
-					r.became(n, s)
+				if j.state != pinWaiting {
+					r.became(n, j)
 				}
-				if s == pinReplaying {
+				if j.state == pinReplaying {
 					asked++
 				}
 				return err
@@ -96,9 +96,9 @@ func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
 }
 
 // request asks for the replay of one item, if it still is what was pinned.
-func (r *run) request(ctx context.Context, p dlq.Pin, i *dlq.Item) (pinState, error) {
-	if s := judge(p, i, r.bulk.ID); s != pinWaiting {
-		return s, nil
+func (r *run) request(ctx context.Context, p dlq.Pin, i *dlq.Item) (judgement, error) {
+	if j := judge(p, i, r.bulk.ID); j.state != pinWaiting {
+		return j, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
@@ -108,12 +108,12 @@ func (r *run) request(ctx context.Context, p dlq.Pin, i *dlq.Item) (pinState, er
 	why := dlq.AsRefusal(err)
 	switch {
 	case err == nil:
-		return pinReplaying, nil
+		return judgement{state: pinReplaying}, nil
 	case why == nil: // what came of it, the item tells
-		return pinWaiting, err
+		return judgement{state: pinWaiting}, err
 	case why.Kind == dlq.Changed:
-		return pinWaiting, nil // judged again next time
+		return judgement{state: pinWaiting}, nil // judged again next time
 	}
 	r.log.Info("bulk replay passes over a dead letter", zap.String("deadLetter", p.ID), zap.String("traceId", i.TraceID), zap.String("why", why.Detail))
-	return pinSkipped, nil
+	return judgement{pinSkipped, refusedFor(why), why.Kind == dlq.Orphaned}, nil
 }

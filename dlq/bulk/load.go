@@ -49,8 +49,12 @@ func (r *run) recall(items map[int]*dlq.Item) {
 	var ends []ended
 	for n, p := range r.pins {
 		i := items[n]
-		r.states[n] = judge(p, i, r.bulk.ID)
-		if s := r.states[n]; s == pinDelivered || s == pinFailed {
+		j := judge(p, i, r.bulk.ID)
+		r.states[n] = j.state
+		if j.state == pinSkipped {
+			r.passed[n] = j
+		}
+		if s := j.state; s == pinDelivered || s == pinFailed {
 			e := ended{failed: s == pinFailed}
 			if i.LastReplay != nil {
 				e.at = i.LastReplay.At

@@ -24,24 +24,41 @@ func (s pinState) finished() bool {
 	return s == pinDelivered || s == pinFailed || s == pinSkipped
 }
 
+// judgement is how far a bulk replay has got with an item.
+type judgement struct {
+	state  pinState
+	why    string // it is passed over
+	orphan bool   // ... because nobody relays its outbox
+}
+
+// passOver is the judgement about an item that the bulk replay leaves alone.
+func passOver(why string) judgement { return judgement{state: pinSkipped, why: why} }
+
 // judge tells from the item alone, nil when it is gone, how far the bulk replay
 // has got with it. So a runner that restarts knows what the one before did.
-func judge(p dlq.Pin, i *dlq.Item, bulk string) pinState {
+func judge(p dlq.Pin, i *dlq.Item, bulk string) judgement {
 	switch {
-	case i == nil || !i.DeadAt.Equal(p.DeadAt):
-		return pinSkipped
+	case i == nil:
+		return passOver(passedGone)
+	case !i.DeadAt.Equal(p.DeadAt):
+		return passOver(passedDied)
 	case i.Replaying != nil && i.Replaying.Bulk == bulk:
-		return pinReplaying
+		return judgement{state: pinReplaying}
 	case i.LastReplay != nil && i.LastReplay.Bulk == bulk && i.LastReplay.Delivered:
-		return pinDelivered
+		return judgement{state: pinDelivered}
 	case i.LastReplay != nil && i.LastReplay.Bulk == bulk, i.Replays > p.Replays && askedBy(i, bulk):
 		// The second: another replay followed, which nothing can after a delivery.
-		return pinFailed
-	case !dlq.Open(i.State) || i.Replays != p.Replays || i.Replaying != nil || i.Tier == contracts.SecurityBlock, askedBy(i, bulk):
-		// The last: what it asked for was withdrawn.
-		return pinSkipped
+		return judgement{state: pinFailed}
+	case !dlq.Open(i.State):
+		return passOver(passedClosed)
+	case i.Replays != p.Replays || i.Replaying != nil:
+		return passOver(passedReplayed)
+	case i.Tier == contracts.SecurityBlock:
+		return passOver(passedBlocked)
+	case askedBy(i, bulk):
+		return passOver(passedWithdrawn)
 	}
-	return pinWaiting
+	return judgement{state: pinWaiting}
 }
 
 // mark begins the reason of each request of a bulk replay.

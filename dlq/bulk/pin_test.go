@@ -86,14 +86,14 @@ func TestPinIsJudgedByItsItem(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			i := base
 			c.change(&i)
-			if got := judge(p, &i, "b"); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
+			if got := judge(p, &i, "b"); got.state != c.want || (got.why != "") != (c.want == pinSkipped) {
+				t.Errorf("got %+v, want %s, and a reason for what is passed over", got, c.want)
 			}
 		})
 	}
 	t.Run("gone", func(t *testing.T) {
-		if got := judge(p, nil, "b"); got != pinSkipped {
-			t.Errorf("got %s, want skipped", got)
+		if got := judge(p, nil, "b"); got != passOver(passedGone) {
+			t.Errorf("got %+v, want that it is gone", got)
 		}
 	})
 }

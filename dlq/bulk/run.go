@@ -24,7 +24,8 @@ type run struct {
 
 	bulk    *dlq.Bulk // as it was last read or written
 	pins    []dlq.Pin
-	states  []pinState // of the pins
+	states  []pinState        // of the pins
+	passed  map[int]judgement // of those that were passed over
 	first   map[int]bool
 	latest  endings
 	settled bool
@@ -37,7 +38,7 @@ type run struct {
 }
 
 func newRun(q Queue, cfg Config, b *dlq.Bulk) *run {
-	return &run{queue: q, cfg: cfg, log: cfg.Log.With(zap.String("bulk", b.ID)), wake: make(chan struct{}, 1), bulk: b, followed: cfg.Follow}
+	return &run{queue: q, cfg: cfg, log: cfg.Log.With(zap.String("bulk", b.ID)), wake: make(chan struct{}, 1), bulk: b, passed: make(map[int]judgement), followed: cfg.Follow}
 }
 
 // gap is the least time between two rounds that bells ask for: many are one.
@@ -136,6 +137,7 @@ func (r *run) count() {
 		}
 	}
 	b.Delivered, b.Failed, b.Skipped, b.Replaying, b.Waiting = n[pinDelivered], n[pinFailed], n[pinSkipped], n[pinReplaying], n[pinWaiting]
+	b.SkippedFor = r.skippedFor()
 	b.Phase = dlq.PhaseCanary
 	if r.canaryOver() && r.canaryFailed() <= canaryMayFail {
 		b.Phase = dlq.PhaseRamp
@@ -176,8 +178,8 @@ func (r *run) follow(ctx context.Context, now time.Time) error {
 	}
 	r.followed = min(2*r.followed, most)
 	for _, n := range outstanding {
-		if s := judge(r.pins[n], items[n], r.bulk.ID); s != pinReplaying {
-			r.became(n, s)
+		if j := judge(r.pins[n], items[n], r.bulk.ID); j.state != pinReplaying {
+			r.became(n, j)
 			r.followed = r.cfg.Follow
 		}
 	}
@@ -186,8 +188,12 @@ func (r *run) follow(ctx context.Context, now time.Time) error {
 }
 
 // became notes that a pin is in another state.
-func (r *run) became(n int, s pinState) {
+func (r *run) became(n int, j judgement) {
+	s := j.state
 	r.states[n] = s
+	if s == pinSkipped {
+		r.passed[n] = j
+	}
 	if s == pinDelivered || s == pinFailed {
 		r.latest.add(s == pinFailed)
 	}

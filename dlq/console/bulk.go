@@ -71,6 +71,9 @@ func (v bulkView) sentence() string {
 		return fmt.Sprintf("The first ones went well. It goes on, ever faster up to %g a second: at least %s for the rest. It stops when more than %d %% of the last %d fail.",
 			v.RatePerSecond, roughly(left), plan.MaxFailed, plan.Latest)
 	case dlq.BulkStopped:
+		if v.Skipped == v.Total {
+			return fmt.Sprintf("It stopped by itself: %s. All of it is as it was.", v.EndReason)
+		}
 		return fmt.Sprintf("It stopped by itself: %s. %s not asked for and %s as they were. Look at what failed and mend that, then replay again.",
 			v.EndReason, plural(v.Waiting, "dead letter was", "dead letters were"), is(v.Waiting))
 	case dlq.BulkCancelled:
@@ -85,8 +88,16 @@ func (v bulkView) sentence() string {
 	if v.Delivered == v.Total {
 		return "All of it was delivered."
 	}
-	return fmt.Sprintf("It is through: %d of %d were delivered, %d failed, and %d were passed over, because somebody else decided about them or an older one of their aggregate failed.",
-		v.Delivered, v.Total, v.Failed, v.Skipped)
+	return fmt.Sprintf("It is through: %d of %d were delivered, %d failed, and %d were passed over%s.",
+		v.Delivered, v.Total, v.Failed, v.Skipped, v.passedFor())
+}
+
+// passedFor says why those were that were passed over.
+func (v bulkView) passedFor() string {
+	if why := dlq.SkippedInWords(v.SkippedFor); why != "" {
+		return " (" + why + ")"
+	}
+	return ""
 }
 
 func is(n int) string {

@@ -52,6 +52,11 @@ func (c Config) replayer(queue *dlq.Queue, lanes replayer.Lanes, tier contracts.
 	})
 }
 
+// Replays joins the part of the review queue that delivers what somebody asked for.
+func Replays(queue *dlq.Queue, lanes replayer.Lanes, c Config) (*replayer.Replayer, error) {
+	return c.replayer(queue, lanes, contracts.ReviewRequired)
+}
+
 // Review joins the sibling of the review queue, with the bulk replays.
 func Review(queue *dlq.Queue, lanes replayer.Lanes, c Config) (*review.Review, error) {
 	replays, err := c.replayer(queue, lanes, contracts.ReviewRequired)

@@ -3,7 +3,9 @@ package firestore_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -37,8 +39,8 @@ func TestOrphans(t *testing.T) {
 	f.without("orgOutbox")
 	for _, i := range []*dlq.Item{safe, review} {
 		_, err := f.queue.Decide(t.Context(), i.ID, dlq.Decide{Action: dlq.Replay, Actor: operator, Reason: "because"})
-		if r := refusal(t, err); r.Kind != dlq.Conflict || !strings.Contains(r.Hint, "catalog") {
-			t.Errorf("%s: got %+v, want a conflict that hints at the catalog", i.Tier, r)
+		if r := refusal(t, err); r.Kind != dlq.Orphaned || !strings.Contains(r.Hint, "catalog") {
+			t.Errorf("%s: got %+v, want that it is an orphan, with a hint at the catalog", i.Tier, r)
 		}
 	}
 	_, err = f.queue.Decide(t.Context(), safe.ID, dlq.Decide{Action: dlq.Discard, Actor: viewer, Reason: "because"})
@@ -51,6 +53,64 @@ func TestOrphans(t *testing.T) {
 			t.Errorf("got %+v, want it discarded", got)
 		}
 		f.decide(i.ID, dlq.Note, operator)
+	}
+}
+
+// TestWhatAnotherInstanceRelaysIsNoOrphan: catalogs differ during a rollout, or for
+// good; what one instance decides is carried out by the one that has the outbox.
+func TestWhatAnotherInstanceRelaysIsNoOrphan(t *testing.T) {
+	for name, tc := range map[string]struct {
+		id     string
+		fields map[string]any
+		known  bool
+	}{
+		"it is registered":               {"instance.c", map[string]any{"shares": []any{"wsOutbox"}, "termMillis": int64(15_000)}, true},
+		"it is registered with a shard":  {"instance.c", map[string]any{"shares": []any{"wsOutbox.1", "wsOutbox.0"}, "termMillis": int64(15_000)}, true},
+		"it has a lease":                 {"wsOutbox", map[string]any{"owner": "c", "termMillis": int64(15_000)}, true},
+		"another has a similar name":     {"instance.c", map[string]any{"shares": []any{"wsOutbox2", "wsOutbox.x", "wsOutbox."}, "termMillis": int64(15_000)}, false},
+		"another has a name that begins": {"instance.c", map[string]any{"shares": []any{"ws"}, "termMillis": int64(15_000)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t, newCloud(t))
+			safe, waiting := f.die("wsOutbox", "Anything", "w1", 1), f.die("wsOutbox", "Anything", "w2", 1)
+			f.without("wsOutbox")
+			f.commit(dlq.Write{Collection: contracts.CollectionLeases, ID: tc.id, Op: dlq.OpSet, Fields: tc.fields})
+			asked, err := f.queue.Decide(t.Context(), waiting.ID, dlq.Decide{Action: dlq.Replay, Actor: operator, Reason: "because"})
+			_, discarded := f.queue.Decide(t.Context(), safe.ID, dlq.Decide{Action: dlq.Discard, Actor: operator, Reason: "because"})
+			if !tc.known {
+				refused(t, err, dlq.Orphaned)
+				if discarded != nil {
+					t.Errorf("an orphan cannot be discarded: %v", discarded)
+				}
+				return
+			}
+			if err != nil || asked.Item.Replaying == nil || !strings.Contains(asked.Order.Message, "not known") {
+				t.Errorf("asked for %+v, %v", asked, err)
+			}
+			refused(t, discarded, dlq.Conflict)
+		})
+	}
+}
+
+// TestKnownOutboxesCostNoRead: the leases are read for the others alone, and once for
+// many of them.
+func TestKnownOutboxesCostNoRead(t *testing.T) {
+	f := setup(t, newCloud(t))
+	var looks atomic.Int64
+	f.cloud.embedded.Faults().Add(localfirestore.Fault{Method: "RunQuery", Collection: contracts.CollectionLeases, Match: func(localfirestore.Call) bool {
+		looks.Add(1)
+		return false
+	}})
+	for _, tc := range []struct {
+		outbox string
+		after  time.Duration
+		want   int64
+	}{{"wsOutbox", 0, 0}, {"goneOutbox", 0, 1}, {"otherOutbox", time.Second, 1}, {"goneOutbox", time.Minute, 2}} {
+		f.now = f.now.Add(tc.after)
+		if _, err := f.queue.Relayed(t.Context(), tc.outbox); err != nil || looks.Load() != tc.want {
+			t.Errorf("%s: %d looks at the leases, %v, want %d", tc.outbox, looks.Load(), err, tc.want)
+		}
 	}
 }
 

@@ -11,23 +11,23 @@ import (
 
 // registrationPrefix starts the IDs of registrations, which stand beside the
 // leases in one collection: one query reads both as of one moment.
-const registrationPrefix = "instance."
+const registrationPrefix = contracts.InstancePrefix
 
 // Fields of a lease and of a registration. A registration has no share, owner
 // and renewals; a lease no instance, stopping, revision and shares.
 const (
 	fieldKind     = contracts.LeaseFieldKind
 	fieldShare    = "share"
-	fieldOwner    = "owner" // an instance; "" means that the share is free
+	fieldOwner    = contracts.LeaseFieldOwner
 	fieldNonce    = "nonce" // see nonces
 	fieldSince    = "since" // server time of the taking, or of the registration
-	fieldTerm     = "termMillis"
+	fieldTerm     = contracts.LeaseFieldTerm
 	fieldRenewals = "renewals"
 	fieldNote     = "note" // of the owner, at its last renewal
 	fieldInstance = "instance"
 	fieldStopping = "stopping"
 	fieldRevision = "revision"
-	fieldShares   = "shares" // what the instance can own
+	fieldShares   = contracts.LeaseFieldShares
 )
 
 // Values of fieldKind.

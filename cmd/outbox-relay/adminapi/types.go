@@ -140,22 +140,23 @@ type Released struct {
 
 // Bulk is a bulk replay.
 type Bulk struct {
-	ID            string        `json:"id"`
-	State         dlq.BulkState `json:"state"`
-	Phase         string        `json:"phase"`
-	RatePerSecond float64       `json:"ratePerSecond"`
-	By            string        `json:"by"`
-	Reason        string        `json:"reason"`
-	CreatedAt     time.Time     `json:"createdAt"`
-	EndedAt       time.Time     `json:"endedAt"`
-	EndReason     string        `json:"endReason"`
-	CancelledBy   string        `json:"cancelledBy"`
-	Total         int           `json:"total"`
-	Delivered     int           `json:"delivered"`
-	Failed        int           `json:"failed"`
-	Skipped       int           `json:"skipped"`
-	Replaying     int           `json:"replaying"`
-	Waiting       int           `json:"waiting"`
+	ID            string         `json:"id"`
+	State         dlq.BulkState  `json:"state"`
+	Phase         string         `json:"phase"`
+	RatePerSecond float64        `json:"ratePerSecond"`
+	By            string         `json:"by"`
+	Reason        string         `json:"reason"`
+	CreatedAt     time.Time      `json:"createdAt"`
+	EndedAt       time.Time      `json:"endedAt"`
+	EndReason     string         `json:"endReason"`
+	CancelledBy   string         `json:"cancelledBy"`
+	Total         int            `json:"total"`
+	Delivered     int            `json:"delivered"`
+	Failed        int            `json:"failed"`
+	Skipped       int            `json:"skipped"`
+	SkippedFor    map[string]int `json:"skippedFor"` // these by the reason in words
+	Replaying     int            `json:"replaying"`
+	Waiting       int            `json:"waiting"`
 }
 
 // Ended reports whether nothing of it will change any more.

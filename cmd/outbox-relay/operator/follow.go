@@ -74,8 +74,8 @@ func (d *desk) unfollowed(p *progress, id string) error {
 // letters.
 func endOf(b adminapi.Bulk) error {
 	left := fmt.Sprintf("%d of %d were delivered, %d failed, %d were passed over", b.Delivered, b.Total, b.Failed, b.Skipped)
-	if b.Skipped > 0 {
-		left += " (they had changed, or an older dead letter of their aggregate comes first, which may be outside of the selection)"
+	if why := dlq.SkippedInWords(b.SkippedFor); why != "" && (b.State != dlq.BulkStopped || !strings.Contains(b.EndReason, why)) {
+		left += " (" + terminal.Line(why) + ")"
 	}
 	switch {
 	case b.State == dlq.BulkStopped:

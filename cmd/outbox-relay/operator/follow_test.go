@@ -20,3 +20,37 @@ func TestProgressOnATerminal(t *testing.T) {
 		t.Errorf("bar (-want +got):\n%s", diff)
 	}
 }
+
+func TestEndTellsWhyDeadLettersWerePassedOver(t *testing.T) {
+	reasons := map[string]int{"they were closed\x1b[2J meanwhile": 1, "an older dead letter comes first": 2}
+	for _, tc := range []struct {
+		name string
+		bulk adminapi.Bulk
+		want string // "": nothing is missing
+	}{
+		{"all delivered", adminapi.Bulk{State: dlq.BulkDone, Total: 2, Delivered: 2}, ""},
+		{
+			"some passed over",
+			adminapi.Bulk{State: dlq.BulkDone, Total: 4, Delivered: 1, Skipped: 3, SkippedFor: reasons, EndReason: "each item has ended"},
+			"not all is delivered: 1 of 4 were delivered, 0 failed, 3 were passed over (2: an older dead letter comes first; 1: they were closed\uFFFD[2J meanwhile)",
+		},
+		{
+			"nobody relays it",
+			adminapi.Bulk{State: dlq.BulkStopped, Total: 8, Skipped: 8, SkippedFor: map[string]int{"nobody has it": 8}, EndReason: "nothing of it could be replayed: 8: nobody has it"},
+			"the bulk replay was stopped: nothing of it could be replayed: 8: nobody has it; 0 of 8 were delivered, 0 failed, 8 were passed over",
+		},
+		{
+			"by a service that counts no reasons",
+			adminapi.Bulk{State: dlq.BulkDone, Total: 1, Skipped: 1},
+			"not all is delivered: 0 of 1 were delivered, 0 failed, 1 were passed over",
+		},
+	} {
+		got := ""
+		if err := endOf(tc.bulk); err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
