@@ -200,16 +200,25 @@ func judge(resp *http.Response, data []byte) (json.RawMessage, error) {
 	return data, nil
 }
 
-// pauseAfter tells whether a read that failed so may be tried again, and when.
-func (c *Client) pauseAfter(err error) (pause time.Duration, again bool) {
+// Passing reports whether a request failed so that the same may be answered a moment
+// later: nobody was reached, or who was said so.
+func Passing(err error) bool {
 	if _, ok := errors.AsType[*unreachable](err); ok {
-		return c.pause, true
+		return true
 	}
 	p, ok := errors.AsType[*Problem](err)
-	if !ok || !p.passing() {
+	return ok && p.passing()
+}
+
+// pauseAfter tells whether a read that failed so may be tried again, and when.
+func (c *Client) pauseAfter(err error) (pause time.Duration, again bool) {
+	if !Passing(err) {
 		return 0, false
 	}
-	return max(c.pause, min(p.retryAfter, longestPause)), true
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return max(c.pause, min(p.retryAfter, longestPause)), true
+	}
+	return c.pause, true
 }
 
 // unreachable is a request that got no answer. Whoever is there in the service's

@@ -70,14 +70,16 @@ func (c *bulkCmd) Run(ctx context.Context, p shell.Process) error {
 		if err != nil {
 			return err
 		}
-		if c.NoFollow {
-			if d.json {
-				return shell.PrintJSON(d.Stdout, answer)
-			}
+		if !d.json {
 			fmt.Fprintf(d.Stdout, "bulk replay %s of %s has begun\n", terminal.Line(bulk.ID), shell.Plural(bulk.Total, "dead letter"))
-			return nil
 		}
-		return d.follow(ctx, bulk.ID)
+		switch {
+		case !c.NoFollow:
+			return d.follow(ctx, bulk.ID, true)
+		case d.json:
+			return shell.PrintJSON(d.Stdout, answer)
+		}
+		return nil
 	})
 }
 

@@ -29,6 +29,8 @@ type desk struct {
 	self string // how to call the same service again: "outbox-relay dlq", with its --url where that is not the default
 	// patience is how long something that is waited for may stand still before it is said why.
 	patience time.Duration
+	// outage is how long a service that does not answer is asked again about what is under way.
+	outage time.Duration
 }
 
 // defaultURL is --url's.
@@ -47,7 +49,7 @@ func (f *apiFlags) open(p shell.Process) (*desk, error) {
 	if err != nil {
 		return nil, shell.Usagef("--url: %w", err)
 	}
-	d := &desk{Client: client, Process: p, json: f.JSON, self: "outbox-relay dlq", patience: 5 * time.Second}
+	d := &desk{Client: client, Process: p, json: f.JSON, self: "outbox-relay dlq", patience: 5 * time.Second, outage: time.Minute}
 	if f.URL != defaultURL && p.Env.Get("OUTBOX_RELAY_URL") != f.URL {
 		d.self += " --url " + shell.Quote(f.URL)
 	}

@@ -25,4 +25,4 @@ type DLQ struct {
 // dlqExits is told by every help of a dlq command.
 const dlqExits = `
 
-Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or values are wrong; 5 refused: it is not in that state, something else comes first, or somebody was faster; 6 not found; 7 not allowed: no valid token, or not the role; 8 not all was delivered: a bulk replay was stopped or cancelled, some of it failed or was passed over, or a replay that was waited for failed.`
+Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or values are wrong; 5 refused: it is not in that state, something else comes first, or somebody was faster; 6 not found; 7 not allowed: no valid token, or not the role; 8 not all was delivered: a bulk replay was stopped or cancelled, some of it failed or was passed over, or a replay that was waited for failed; 10 it goes on, and its end was not seen: the waiting was interrupted, or the service did not answer for a minute.`

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,13 +20,14 @@ type followCmd struct {
 
 // Run follows a bulk replay to its end.
 func (c *followCmd) Run(ctx context.Context, p shell.Process) error {
-	return c.ask(p, func(d *desk) error { return d.follow(ctx, c.ID) })
+	return c.ask(p, func(d *desk) error { return d.follow(ctx, c.ID, false) })
 }
 
 // follow shows how a bulk replay gets on until it ends. The end of ctx ends the
 // following alone. With --json the progress goes to stderr and the bulk replay
-// as it ended to stdout.
-func (d *desk) follow(ctx context.Context, id string) error {
+// as it ended to stdout. Where it is not known yet that there is such a bulk replay, a
+// service that does not answer is told at once: its address may be wrong.
+func (d *desk) follow(ctx context.Context, id string, known bool) error {
 	out := d.Stdout
 	if d.json {
 		out = d.Stderr
@@ -33,14 +35,22 @@ func (d *desk) follow(ctx context.Context, id string) error {
 	progress := &progress{w: out, terminal: shell.IsTerminal(out)}
 	for still := d.still(); ; {
 		var bulk adminapi.Bulk
-		answer, err := d.Get(ctx, adminapi.Path("replays", id), nil, &bulk)
+		outage := d.outage
+		if !known {
+			outage = 0
+		}
+		answer, err := d.look(ctx, adminapi.Path("replays", id), &bulk, outage)
 		if ctx.Err() != nil {
-			return d.unfollowed(progress, id)
+			return d.unfollowed(progress, id, "")
+		}
+		if lost, ok := errors.AsType[*lostSight](err); ok && known {
+			return d.unfollowed(progress, id, "the service does not answer: "+terminal.Line(lost.Error())+"\n")
 		}
 		if err != nil {
 			progress.end()
 			return err
 		}
+		known = true
 		progress.show(bulk)
 		if !bulk.Ended() {
 			if bulk.Replaying > 0 { // else it waits for its rate
@@ -50,7 +60,7 @@ func (d *desk) follow(ctx context.Context, id string) error {
 				})
 			}
 			if !wait(ctx, lookAgain) {
-				return d.unfollowed(progress, id)
+				return d.unfollowed(progress, id, "")
 			}
 			continue
 		}
@@ -64,10 +74,11 @@ func (d *desk) follow(ctx context.Context, id string) error {
 	}
 }
 
-func (d *desk) unfollowed(p *progress, id string) error {
+// unfollowed ends the following alone; why is a line that comes before.
+func (d *desk) unfollowed(p *progress, id, why string) error {
 	p.end()
-	return fmt.Errorf("not followed any more; the bulk replay goes on\nfollow it:  %s follow %s\ncancel it:  %s cancel %s --reason '...'",
-		d.self, shell.Quote(terminal.Line(id)), d.self, shell.Quote(terminal.Line(id)))
+	return goesOn("%snot followed any more; the bulk replay goes on\nfollow it:  %s follow %s\ncancel it:  %s cancel %s --reason '...'",
+		why, d.self, shell.Quote(terminal.Line(id)), d.self, shell.Quote(terminal.Line(id)))
 }
 
 // endOf is the error of a bulk replay that did not deliver all of its dead

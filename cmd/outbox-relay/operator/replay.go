@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
@@ -48,16 +47,19 @@ func (c *replayCmd) Run(ctx context.Context, p shell.Process) error {
 	})
 }
 
-// lookAgain is the pace at which something that is under way is looked at.
-const lookAgain = 500 * time.Millisecond
-
 // await waits until no replay of the item is under way, and tells how the last
 // one ended.
 func (d *desk) await(ctx context.Context, id string) error {
 	waited := -1 // how many replays had ended while ours had not; -1: that was never seen
 	for still := d.still(); ; {
 		var i adminapi.Item
-		answer, err := d.Get(ctx, adminapi.Path("dlq", id), nil, &i)
+		answer, err := d.look(ctx, adminapi.Path("dlq", id), &i, d.outage)
+		if ctx.Err() != nil {
+			return d.unwaited(id, "interrupted")
+		}
+		if lost, ok := errors.AsType[*lostSight](err); ok {
+			return d.unwaited(id, "the service does not answer: "+terminal.Line(lost.Error()))
+		}
 		if err != nil {
 			return err
 		}
@@ -65,7 +67,7 @@ func (d *desk) await(ctx context.Context, id string) error {
 			waited = i.Replays
 			still.look(ctx, "", func() { d.tellWait(ctx, i.Lane, i.PendingTargets) })
 			if !wait(ctx, lookAgain) {
-				return errors.New("interrupted, which does not take the replay back")
+				return d.unwaited(id, "interrupted")
 			}
 			continue
 		}
@@ -83,6 +85,11 @@ func (d *desk) await(ctx context.Context, id string) error {
 		}
 		return nil
 	}
+}
+
+// unwaited ends the waiting alone.
+func (d *desk) unwaited(id, why string) error {
+	return goesOn("%s, which does not take the replay back\nlook at it:  %s show %s", why, d.self, shell.Quote(terminal.Line(id)))
 }
 
 // undelivered is why an item whose replay was waited for is not delivered.

@@ -96,7 +96,7 @@ func TestWaitIsExplained(t *testing.T) {
 			return adminapi.Bulk{State: state, Total: 2, Replaying: replaying, Delivered: 2 - replaying}
 		}
 		d, _, stderr := counter(t, map[string][]any{"/replays/b": {bulk(dlq.BulkRunning, 2), bulk(dlq.BulkRunning, 2), bulk(dlq.BulkDone, 0)}, "/lanes": {paused}, "/targets": {targets("FUNNEL")}})
-		if err := d.follow(t.Context(), "b"); err != nil {
+		if err := d.follow(t.Context(), "b", true); err != nil {
 			t.Fatal(err)
 		}
 		want := "still waiting; what of it is concerned waits: CRITICAL_LANE is paused by alice: the consumer moves; FUNNEL is out (Unavailable), as relay-1 sees it\n"
