@@ -97,6 +97,10 @@ func TestLeases(t *testing.T) {
 		{"a share of nobody", func(c *clinic) { c.put("relay-leases/wsOutbox", owned("wsOutbox", "")) }, []string{"leases warn wsOutbox"}},
 		{"two revisions", func(c *clinic) { c.put("relay-leases/instance.b", instance("r-2", shares)) }, []string{"leases warn"}},
 		{"another catalog", func(c *clinic) { c.put("relay-leases/instance.b", instance("r-1", append(shares[1:], "xOutbox"))) }, []string{"leases warn b"}},
+		{"an outbox that no live instance knows", func(c *clinic) {
+			c.put("relay-leases/instance.a", instance("r-1", shares[:5]))
+			c.put("relay-leases/wsOutbox", owned("wsOutbox", ""))
+		}, []string{"leases warn a", "leases warn wsOutbox"}},
 		{"an instance that hangs", func(c *clinic) {
 			i := instance("r-1", shares)
 			i["termMillis"] = 1
