@@ -53,7 +53,9 @@ func (q *fakeQueue) begin(ctx context.Context, call string) error {
 	}
 	if block {
 		<-ctx.Done()
-		return ctx.Err()
+		if err == nil {
+			err = ctx.Err()
+		}
 	}
 	return err
 }

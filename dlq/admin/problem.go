@@ -113,10 +113,11 @@ func (a *api) failed(ctx context.Context, err error) *Problem {
 		a.config.Log.Error("admin request failed", append(c.fields(), zap.Error(err))...)
 	}
 	var p *Problem
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded) && (passing(code) || code == "Unknown")
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		p = problem(http.StatusServiceUnavailable, fmt.Sprintf("it took longer than %s", a.config.Timeout), "try again in a moment").after(firestorePause)
-	case passing(code) || ctx.Err() != nil:
+	case late:
+		p = problem(http.StatusServiceUnavailable, fmt.Sprintf("Firestore did not answer within %s: %s", a.config.Timeout, lastWord(code)), whereToLook).after(firestorePause)
+	case passing(code) || errors.Is(ctx.Err(), context.Canceled):
 		p = problem(http.StatusServiceUnavailable, "Firestore cannot be reached now: "+code, "try again in a moment").after(firestorePause)
 	case code == "Unknown":
 		p = problem(http.StatusInternalServerError, "the service failed", "its log says why")
@@ -126,8 +127,23 @@ func (a *api) failed(ctx context.Context, err error) *Problem {
 	if c.changes() { // the answer of a commit may have been lost
 		p.Detail += "; it is not known whether what was asked for was done"
 		p.Hint = "look at it before you ask again"
+		if late {
+			p.Hint += "; " + whereToLook
+		}
 	}
 	return p
+}
+
+// whereToLook is the hint where Firestore keeps silent.
+const whereToLook = "see whether Firestore is slow or away: Google Cloud's status page, and the alerts RelayListenerNotProven and RelayMarksFailing"
+
+// lastWord is what Firestore said last of a request that ran out of time: nothing, where
+// the code tells of our own giving up.
+func lastWord(code string) string {
+	if code == "Unknown" || code == "Canceled" {
+		return "DeadlineExceeded"
+	}
+	return code
 }
 
 // passing reports whether a failure of that code speaks of the moment.

@@ -36,7 +36,7 @@ func TestSlowQueues(t *testing.T) {
 		f.queue.block = true
 		began := time.Now()
 		a := f.do("dev-viewer", http.MethodGet, "/dlq", "")
-		a.refused(http.StatusServiceUnavailable, "longer than 15s")
+		a.refused(http.StatusServiceUnavailable, "Firestore did not answer within 15s: DeadlineExceeded")
 		if took := time.Since(began); took != 15*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -45,6 +45,40 @@ func TestSlowQueues(t *testing.T) {
 		}
 		f.do("dev-operator", http.MethodPost, "/dlq/x/replay", because).refused(http.StatusServiceUnavailable, "not known whether")
 	})
+}
+
+// TestSilenceTellsWhatWasSaidLast: Firestore may have said why, or refused in the end.
+func TestSilenceTellsWhatWasSaidLast(t *testing.T) {
+	for code, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"":                  {http.StatusServiceUnavailable, "Firestore did not answer within 15s: DeadlineExceeded"},
+		"DeadlineExceeded":  {http.StatusServiceUnavailable, "Firestore did not answer within 15s: DeadlineExceeded"},
+		"Canceled":          {http.StatusServiceUnavailable, "Firestore did not answer within 15s: DeadlineExceeded"},
+		"Unavailable":       {http.StatusServiceUnavailable, "Firestore did not answer within 15s: Unavailable"},
+		"ResourceExhausted": {http.StatusServiceUnavailable, "Firestore did not answer within 15s: ResourceExhausted"},
+		"PermissionDenied":  {http.StatusInternalServerError, "Firestore refuses the service: PermissionDenied"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := setup(t)
+			f.queue.block = true
+			if code != "" {
+				f.queue.err = fmt.Errorf("read dead letters: %w", storeError(code))
+			}
+			f.do("dev-viewer", http.MethodGet, "/dlq", "").refused(want.status, want.says)
+			if want.status != http.StatusServiceUnavailable {
+				return
+			}
+			for _, ask := range []string{http.MethodGet, http.MethodPost} {
+				target, body := "/dlq/x", ""
+				if ask == http.MethodPost {
+					target, body = "/dlq/x/replay", because
+				}
+				f.do("dev-operator", ask, target, body).refused(want.status, "whether Firestore is slow or away")
+			}
+		})
+	}
 }
 
 // storeError is a failed call to Firestore.

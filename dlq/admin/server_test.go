@@ -43,7 +43,7 @@ func TestServersReadTimeoutEndsNoRequest(t *testing.T) {
 		body := make([]byte, 1000)
 		n, _ := resp.Body.Read(body)
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body[:n]), "longer than 400ms") {
+		if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body[:n]), "did not answer within 400ms") {
 			t.Errorf("%s %s: got %d: %s", e.method, e.target, resp.StatusCode, body[:n])
 		}
 	}

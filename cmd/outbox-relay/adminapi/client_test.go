@@ -163,7 +163,7 @@ func (w *waitsAsWell) RoundTrip(*http.Request) (*http.Response, error) {
 	w.asked++
 	time.Sleep(15 * time.Second)
 	recorded := httptest.NewRecorder()
-	answer(recorded, http.StatusServiceUnavailable, "application/problem+json", `{"detail":"it took longer than 15s"}`)
+	answer(recorded, http.StatusServiceUnavailable, "application/problem+json", `{"detail":"Firestore did not answer within 15s: DeadlineExceeded"}`)
 	return recorded.Result(), nil
 }
 
@@ -175,7 +175,7 @@ func TestGetIsNotTriedAgainWhereTheAPIHasWaited(t *testing.T) {
 		}
 		api := &waitsAsWell{}
 		c.http.Transport = api
-		if _, err := c.Get(t.Context(), "/dlq", nil, nil); err == nil || !strings.Contains(err.Error(), "longer than 15s") {
+		if _, err := c.Get(t.Context(), "/dlq", nil, nil); err == nil || !strings.Contains(err.Error(), "did not answer within 15s") {
 			t.Errorf("Get returns %v, want what the API said", err)
 		}
 		if api.asked != 1 {
