@@ -200,7 +200,8 @@ func (e *ending) reason() string {
 	}
 	failures := make([]string, len(r.Errors))
 	for n, f := range r.Errors {
-		failures[n] = f.Target + ": " + f.Code + ": " + f.Message
+		known := slices.DeleteFunc([]string{f.Target, f.Code, f.Message}, func(s string) bool { return s == "" }) // a broken record has no target
+		failures[n] = strings.Join(known, ": ")
 	}
 	return clip(strings.Join(failures, "; "))
 }

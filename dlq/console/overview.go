@@ -39,7 +39,7 @@ type tierFigures struct {
 var tierMeans = map[contracts.Tier]string{
 	contracts.SafeAuto:       "replayed by themselves",
 	contracts.ReviewRequired: "wait for an operator",
-	contracts.SecurityBlock:  "wait for the security role; their aggregates are frozen",
+	contracts.SecurityBlock:  "wait for the security role; their aggregates stay frozen until somebody releases them",
 }
 
 // addOverview adds that screen.

@@ -253,6 +253,15 @@ type TargetList struct {
 	Instance string   `json:"instance"`
 }
 
+// Outbox is an outbox, or a shard of one, and who relays it.
+type Outbox struct {
+	Outbox string `json:"outbox"`
+	Shard  int    `json:"shard"`
+	Shards int    `json:"shards"`
+	Owner  string `json:"owner"` // "": nobody
+	Lease  string `json:"lease"` // "held"; else the outbox stands still
+}
+
 // LaneControl is whether a lane is paused, and who said so last.
 type LaneControl struct {
 	Lane   contracts.Lane `json:"lane"`

@@ -56,7 +56,7 @@ func (d *desk) follow(ctx context.Context, id string, known bool) error {
 			if bulk.Replaying > 0 { // else it waits for its rate
 				still.look(ctx, progress.last, func() {
 					progress.end()
-					d.tellWait(ctx, "", nil)
+					d.tellWait(ctx, waitsFor{})
 				})
 			}
 			if !wait(ctx, lookAgain) {

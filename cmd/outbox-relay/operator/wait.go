@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,27 +37,65 @@ func (s *standstill) look(ctx context.Context, at string, tell func()) {
 	tell()
 }
 
+// waitsFor is what a replay may wait for. Zero fields are of a bulk replay, which there may
+// be several for: what is found may then hold up some of them.
+type waitsFor struct {
+	lane    contracts.Lane
+	outbox  string
+	targets []string
+}
+
 // tellWait says on stderr what a replay waits for, as far as that can be seen.
-// lane is "" and targets are none where there may be several: then what is found
-// may hold up some of them.
-func (d *desk) tellWait(ctx context.Context, lane contracts.Lane, targets []string) {
-	paused, lanesErr := d.pausedLanes(ctx, lane)
-	out, seenBy, targetsErr := d.targetsOut(ctx, targets)
+func (d *desk) tellWait(ctx context.Context, w waitsFor) {
+	paused, lanesErr := d.pausedLanes(ctx, w.lane)
+	unowned, outboxesErr := d.unownedOutboxes(ctx, w.outbox)
+	out, seenBy, targetsErr := d.targetsOut(ctx, w.targets)
 	if ctx.Err() != nil {
 		return
 	}
-	switch found := append(paused, out...); {
-	case lane == "" && len(found) > 0:
+	switch found := slices.Concat(paused, unowned, out); {
+	case w.lane == "" && len(found) > 0:
 		fmt.Fprintf(d.Stderr, "still waiting; what of it is concerned waits: %s\n", strings.Join(found, "; "))
 	case len(found) > 0:
 		fmt.Fprintf(d.Stderr, "still waiting: %s\n", strings.Join(found, "; "))
-	case lanesErr != nil || targetsErr != nil:
+	case lanesErr != nil || outboxesErr != nil || targetsErr != nil:
 		fmt.Fprintln(d.Stderr, "still waiting; what for cannot be seen here: /readyz of the service tells which targets are out")
-	case lane == "":
-		fmt.Fprintf(d.Stderr, "still waiting; what for is not known: no lane is paused, and %s sees no target out\n", seenBy)
+	case w.lane == "":
+		fmt.Fprintf(d.Stderr, "still waiting; what for is not known: no lane is paused, every outbox has its owner, and %s sees no target out\n", seenBy)
 	default:
-		fmt.Fprintf(d.Stderr, "still waiting; what for is not known: its lane is not paused, and %s sees none of its targets out\n", seenBy)
+		fmt.Fprintf(d.Stderr, "still waiting; what for is not known: its lane is not paused, its outbox has its owner, and %s sees none of its targets out\n", seenBy)
 	}
+}
+
+// unownedOutboxes tells which outboxes stand still, as nobody's lease of them stands: that
+// one, or any where it is "". It fails where who answers does not have that one.
+func (d *desk) unownedOutboxes(ctx context.Context, outbox string) (found []string, err error) {
+	var all adminapi.List[adminapi.Outbox]
+	if _, err := d.Get(ctx, "/outboxes", nil, &all); err != nil {
+		return nil, err
+	}
+	seen := outbox == ""
+	for _, o := range all.Items {
+		if outbox != "" && o.Outbox != outbox {
+			continue
+		}
+		seen = true
+		if o.Lease == "held" || o.Lease == "" { // "": this relay has no leases
+			continue
+		}
+		name, owner := o.Outbox, "nobody owns it"
+		if o.Shards > 1 {
+			name = fmt.Sprintf("%s.%d", o.Outbox, o.Shard)
+		}
+		if o.Owner != "" {
+			owner = "its owner " + o.Owner + " hangs, crashed, or cannot renew it"
+		}
+		found = append(found, terminal.Line(fmt.Sprintf("%s is not relayed: its lease is %s, %s", name, o.Lease, owner)))
+	}
+	if !seen {
+		return nil, errors.New("the instance that answers does not have the outbox in its catalog")
+	}
+	return found, nil
 }
 
 // pausedLanes tells which lanes are paused: that one, or any where it is "".

@@ -48,7 +48,7 @@ func TestWaitIsExplained(t *testing.T) {
 	}}
 	running := adminapi.List[adminapi.Lane]{Items: []adminapi.Lane{{Lane: contracts.CriticalLane}}}
 	replaying := func(lane contracts.Lane) adminapi.Item {
-		return adminapi.Item{ID: "x", Lane: lane, PendingTargets: []string{"FUNNEL"}, Replaying: &adminapi.Request{}}
+		return adminapi.Item{ID: "x", Lane: lane, Outbox: "accOutbox", PendingTargets: []string{"FUNNEL"}, Replaying: &adminapi.Request{}}
 	}
 	targets := func(out string) adminapi.TargetList {
 		l := adminapi.TargetList{Instance: "relay-1", Items: []adminapi.Target{{Target: "CLAIMS_HANDLER", State: "closed"}, {Target: "FUNNEL", State: "closed"}}}
@@ -59,25 +59,43 @@ func TestWaitIsExplained(t *testing.T) {
 		}
 		return l
 	}
-	const unseen, unknown = "still waiting; what for cannot be seen here", "still waiting; what for is not known: its lane is not paused, and relay-1 sees none of its targets out\n"
+	const unseen, unknown = "still waiting; what for cannot be seen here", "still waiting; what for is not known: its lane is not paused, its outbox has its owner, and relay-1 sees none of its targets out\n"
+	outboxes := func(of ...adminapi.Outbox) adminapi.List[adminapi.Outbox] {
+		return adminapi.List[adminapi.Outbox]{Items: of}
+	}
+	owned := outboxes(adminapi.Outbox{Outbox: "accOutbox", Shards: 1, Owner: "relay-2", Lease: "held"}, adminapi.Outbox{Outbox: "wsOutbox", Shards: 1, Lease: "free"})
+	expired := adminapi.Outbox{Outbox: "accOutbox", Shard: 1, Shards: 2, Owner: "relay-2", Lease: "expired"}
 	for _, tc := range []struct {
 		name           string
 		lane           contracts.Lane
 		lanes, targets any // nil: not to be seen
 		want           string
+		outboxes       any // nil: its owner relays it
 	}{
-		{"its lane is paused", contracts.CriticalLane, paused, nil, "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n"},
-		{"another lane is paused", contracts.StandardLane, paused, targets(""), unknown},
-		{"its target is out", contracts.CriticalLane, running, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n"},
-		{"its target is out, and the lanes cannot be seen", contracts.CriticalLane, nil, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n"},
-		{"another target is out", contracts.CriticalLane, running, targets("CLAIMS_HANDLER"), unknown},
-		{"the targets cannot be seen", contracts.CriticalLane, running, nil, unseen},
-		{"the lanes cannot be seen", contracts.CriticalLane, nil, targets(""), unseen},
+		{"its lane is paused", contracts.CriticalLane, paused, nil, "still waiting: CRITICAL_LANE is paused by alice: the consumer moves\n", nil},
+		{"another lane is paused", contracts.StandardLane, paused, targets(""), unknown, nil},
+		{"its target is out", contracts.CriticalLane, running, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n", nil},
+		{"its target is out, and the lanes cannot be seen", contracts.CriticalLane, nil, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n", nil},
+		{"another target is out", contracts.CriticalLane, running, targets("CLAIMS_HANDLER"), unknown, nil},
+		{"the targets cannot be seen", contracts.CriticalLane, running, nil, unseen, nil},
+		{"the lanes cannot be seen", contracts.CriticalLane, nil, targets(""), unseen, nil},
+		{
+			"its owner hangs", contracts.CriticalLane, running, targets(""),
+			"still waiting: accOutbox.1 is not relayed: its lease is expired, its owner relay-2 hangs, crashed, or cannot renew it\n", outboxes(expired),
+		},
+		{
+			"nobody relays it", contracts.CriticalLane, running, nil,
+			"still waiting: accOutbox is not relayed: its lease is free, nobody owns it\n", outboxes(adminapi.Outbox{Outbox: "accOutbox", Shards: 1, Lease: "free"}),
+		},
+		{"another catalog has it", contracts.CriticalLane, running, targets(""), unseen, outboxes()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			answers := map[string][]any{"/dlq/x": {replaying(tc.lane), replaying(tc.lane), adminapi.Item{State: contracts.DeadReplayed}}}
-			for path, answer := range map[string]any{"/lanes": tc.lanes, "/targets": tc.targets} {
+			if tc.outboxes == nil {
+				tc.outboxes = owned
+			}
+			for path, answer := range map[string]any{"/lanes": tc.lanes, "/targets": tc.targets, "/outboxes": tc.outboxes} {
 				if answer != nil {
 					answers[path] = []any{answer}
 				}
@@ -95,11 +113,12 @@ func TestWaitIsExplained(t *testing.T) {
 		bulk := func(state dlq.BulkState, replaying int) adminapi.Bulk {
 			return adminapi.Bulk{State: state, Total: 2, Replaying: replaying, Delivered: 2 - replaying}
 		}
-		d, _, stderr := counter(t, map[string][]any{"/replays/b": {bulk(dlq.BulkRunning, 2), bulk(dlq.BulkRunning, 2), bulk(dlq.BulkDone, 0)}, "/lanes": {paused}, "/targets": {targets("FUNNEL")}})
+		d, _, stderr := counter(t, map[string][]any{"/replays/b": {bulk(dlq.BulkRunning, 2), bulk(dlq.BulkRunning, 2), bulk(dlq.BulkDone, 0)}, "/lanes": {paused}, "/targets": {targets("FUNNEL")}, "/outboxes": {outboxes(expired)}})
 		if err := d.follow(t.Context(), "b", true); err != nil {
 			t.Fatal(err)
 		}
-		want := "still waiting; what of it is concerned waits: CRITICAL_LANE is paused by alice: the consumer moves; FUNNEL is out (Unavailable), as relay-1 sees it\n"
+		want := "still waiting; what of it is concerned waits: CRITICAL_LANE is paused by alice: the consumer moves; " +
+			"accOutbox.1 is not relayed: its lease is expired, its owner relay-2 hangs, crashed, or cannot renew it; FUNNEL is out (Unavailable), as relay-1 sees it\n"
 		if got := stderr.String(); got != want {
 			t.Errorf("told %q, want %q", got, want)
 		}
