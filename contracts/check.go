@@ -124,10 +124,6 @@ func (j *judge) identity() {
 	}
 }
 
-// hasNul is a fault of what names an event: a text of Postgres cannot hold it, and so no
-// consumer whose inbox stands there could say anything of the event.
-const hasNul = "holds the character U+0000"
-
 // attributes judges what Pub/Sub takes as attribute or ordering key. A
 // traceparent is not looked into: W3C says to pass on or ignore a bad one.
 func (j *judge) attributes() {
@@ -146,9 +142,6 @@ func (j *judge) attributes() {
 		}
 		if !utf8.ValidString(a.value) {
 			j.fault(a.field, "is not valid UTF-8")
-		}
-		if strings.Contains(a.value, "\x00") {
-			j.fault(a.field, hasNul)
 		}
 	}
 }

@@ -44,13 +44,6 @@ func TestCheck(t *testing.T) {
 		{"longest aggregate", "", keyed(strings.Repeat("x", 1024-len(id)-3), 7), ""},
 		{"aggregate over the ordering key's limit", "", keyed(long, 7), fmt.Sprintf("aggregateId is 1025 bytes long, want 1024 at most; idempotencyKey is %d bytes long, want 1024 at most", 1025+len(id)+3)},
 		{"aggregate not UTF-8", "", keyed("\xff", 7), "aggregateId is not valid UTF-8; idempotencyKey is not valid UTF-8"},
-		{"aggregate with U+0000", "", keyed("a\x00b", 7), "aggregateId holds the character U+0000; idempotencyKey holds the character U+0000"},
-		{
-			"U+0000 in what else is an attribute", "",
-			map[string]any{"traceId": "\x00", "traceparent": "\x00", "producer": "p\x00"},
-			"traceId holds the character U+0000; traceparent holds the character U+0000; producer holds the character U+0000",
-		},
-		{"U+0000 in the payload", "", payload("\x00"), ""},
 		{"empty trace", "", map[string]any{"traceId": ""}, "traceId is empty"},
 		{
 			"long trace, traceparent and producer", "",

@@ -22,6 +22,10 @@ var envelopeFields = [...]struct{ wire, record string }{
 	{"payload", FieldPayload},
 }
 
+// hasNul is a fault of what names an event: a text of Postgres cannot hold it, and a consumer whose inbox
+// stands there could say nothing of the event. The relay, and Pub/Sub, carry it.
+const hasNul = "holds the character U+0000"
+
 // DecodeEnvelope reads the body of a message that was received, and its attributes, as
 // the record that it was made of: with Fields, but without what only the outbox
 // knows. Unknown fields are left out. The faults name, as the envelope does, every

@@ -375,7 +375,6 @@ export class Outbox {
       if (typeof text !== 'string') fault(field, `is ${named(text)}, want a string`);
       else if (!text.isWellFormed()) fault(field, 'is not valid Unicode');
       else if (field !== 'aggregateType' && bytes(text) > maxAttribute) fault(field, `is ${bytes(text)} bytes long, want ${maxAttribute} at most`);
-      if (field !== 'aggregateType' && typeof text === 'string' && text.includes('\0')) fault(field, 'holds the character U+0000');
     }
     if (fields.traceId === '') fault('traceId', 'is empty');
     faults.push(...schemaFaults);

@@ -85,11 +85,6 @@ for (const [name, payload, want] of [
   });
 }
 
-test('refused at run time: U+0000 in what names an event', () => {
-  const want = ['aggregateId holds the character U+0000', 'idempotencyKey holds the character U+0000'];
-  assert.deepEqual(faultsOf({ ...note({}), aggregateId: 'a\0b' }), want);
-});
-
 test('all faults of all events come at once, and hold no values', () => {
   const bad = { type: 'WalletCredited', aggregateId: '', aggregateVersion: -1, eventId: '7', payload: { accountId: 7, amount: 's3cret' } };
   assert.throws(() => events.records(bad as unknown as Event, note({}) as Event, { ...note({}), type: 'Surprise', outbox: undefined } as unknown as Event), (error: InvalidError) => {
