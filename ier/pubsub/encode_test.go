@@ -77,12 +77,15 @@ func TestEncodingARunTakesThreeAllocations(t *testing.T) {
 	for _, p := range parcels("key", 1, 100) {
 		run = append(run, p.Message)
 	}
-	got := testing.AllocsPerRun(10, func() {
-		req, err := encode("topic", run)
-		if err != nil || proto.Size(req) == 0 {
-			t.Error(err)
-		}
-	})
+	var got float64
+	for tries := 0; tries == 0 || got > 3 && tries < 100; tries++ { // what other tests' connections allocate meanwhile is counted, too
+		got = testing.AllocsPerRun(10, func() {
+			req, err := encode("topic", run)
+			if err != nil || proto.Size(req) == 0 {
+				t.Error(err)
+			}
+		})
+	}
 	if got > 3 {
 		t.Errorf("%v allocations for %d messages, want at most 3", got, len(run))
 	}
