@@ -66,7 +66,7 @@ func TestWhatAnotherInstanceRelaysIsNoOrphan(t *testing.T) {
 	}{
 		"it is registered":               {"instance.c", map[string]any{"shares": []any{"wsOutbox"}, "termMillis": int64(15_000)}, true},
 		"it is registered with a shard":  {"instance.c", map[string]any{"shares": []any{"wsOutbox.1", "wsOutbox.0"}, "termMillis": int64(15_000)}, true},
-		"it has a lease":                 {"wsOutbox", map[string]any{"owner": "c", "termMillis": int64(15_000)}, true},
+		"it has a lease":                 {"wsOutbox", map[string]any{"kind": "lease", "owner": "c", "termMillis": int64(15_000)}, true},
 		"another has a similar name":     {"instance.c", map[string]any{"shares": []any{"wsOutbox2", "wsOutbox.x", "wsOutbox."}, "termMillis": int64(15_000)}, false},
 		"another has a name that begins": {"instance.c", map[string]any{"shares": []any{"ws"}, "termMillis": int64(15_000)}, false},
 	} {
