@@ -27,11 +27,13 @@ type cli struct {
 	Migrate migrateCmd `cmd:"" help:"Make the table, change it, or tell which migrations the database has."`
 	List    listCmd    `cmd:"" help:"List the rows that are not published."`
 	Retry   retryCmd   `cmd:"" help:"Have parked rows published after all."`
+
+	Republish republishCmd `cmd:"" help:"Publish rows once more, for one consumer that gave them up."`
 }
 
 const about = `Publishes the rows of outbox_events, in Postgres, to a Pub/Sub topic: each at least once, those of an aggregate in their order.
 
-Exit codes: 0 done; 1 failed; 2 flags or environment are wrong; 6 retry: a row is published already, or not there.`
+Exit codes: 0 done; 1 failed; 2 flags or environment are wrong; 6 retry: a row is published already, or not there; republish: it is not published yet, or not there.`
 
 func parse(args []string, env shell.Lookup, stdout, stderr io.Writer) (program.Command, error) {
 	return program.Parse(program.CLI{Name: name, About: about, Version: thisBuild().Of(name), Flags: &cli{}}, args, env, stdout, stderr)

@@ -25,17 +25,8 @@ func (c *retryCmd) Help() string {
 
 // Run retries them all, and tells of each that it cannot.
 func (c *retryCmd) Run(ctx context.Context, p shell.Process) error {
-	var ids []uuid.UUID
-	var errs []error
-	for _, text := range c.IDs {
-		id, err := uuid.Parse(text)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%q is no ID of a row, want a UUID", text))
-			continue
-		}
-		ids = append(ids, id)
-	}
-	pool, err := c.open(ctx, p.Env, errs...)
+	ids, err := parseIDs(c.IDs)
+	pool, err := c.open(ctx, p.Env, err)
 	if err != nil {
 		return err
 	}
@@ -45,6 +36,7 @@ func (c *retryCmd) Run(ctx context.Context, p shell.Process) error {
 		return err
 	}
 	fmt.Fprintf(p.Stdout, "%d of %d rows are tried again\n", len(ids)-len(left), len(ids))
+	var errs []error
 	for _, id := range left {
 		errs = append(errs, fmt.Errorf("row %s: published already, or not there", id))
 	}
@@ -52,4 +44,16 @@ func (c *retryCmd) Run(ctx context.Context, p shell.Process) error {
 		return shell.Exit(shell.ExitNotFound, errors.Join(errs...))
 	}
 	return nil
+}
+
+// parseIDs reads IDs of rows, and names all that are none.
+func parseIDs(texts []string) (ids []uuid.UUID, err error) {
+	for _, text := range texts {
+		id, parseErr := uuid.Parse(text)
+		if parseErr != nil {
+			err = errors.Join(err, fmt.Errorf("%q is no ID of a row, want a UUID", text))
+		}
+		ids = append(ids, id)
+	}
+	return ids, err
 }

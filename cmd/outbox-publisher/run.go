@@ -21,6 +21,8 @@ type runCmd struct {
 	Host string `env:"HOST" default:"0.0.0.0" help:"Address to serve HTTP on."`
 	Port int    `env:"PORT" default:"8080" help:"Port to serve HTTP on; 0: any free one."`
 
+	EnsureTopic bool `env:"PACKFINDERZ_OUTBOX_ENSURE_TOPIC" help:"Create the topic if it is missing."`
+
 	databaseFlags
 	topicFlags
 	tuningFlags

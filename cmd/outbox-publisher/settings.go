@@ -54,9 +54,8 @@ func numberWithin(variable, text string, least, most int) (int, error) {
 
 // topicFlags name where the rows go.
 type topicFlags struct {
-	Project     string `env:"GOOGLE_CLOUD_PROJECT" placeholder:"ID" help:"Google Cloud project of the topic."`
-	Topic       string `env:"PACKFINDERZ_OUTBOX_TOPIC" default:"pf-domain-events" placeholder:"ID" help:"Topic, without its project."`
-	EnsureTopic bool   `env:"PACKFINDERZ_OUTBOX_ENSURE_TOPIC" help:"Create the topic if it is missing."`
+	Project string `env:"GOOGLE_CLOUD_PROJECT" placeholder:"ID" help:"Google Cloud project of the topic."`
+	Topic   string `env:"PACKFINDERZ_OUTBOX_TOPIC" default:"pf-domain-events" placeholder:"ID" help:"Topic, without its project."`
 }
 
 // place leads to Pub/Sub, or to the emulator that PUBSUB_EMULATOR_HOST names.

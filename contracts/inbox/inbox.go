@@ -23,8 +23,8 @@ type Inbox struct {
 // letters, digits, "_", "-" or ".". It panics on a name or options that are not valid, as
 // those are faults of the program; see Options.Validate.
 func New(store Store, consumer string, o Options) *Inbox {
-	if !validConsumer(consumer) {
-		panic(fmt.Sprintf("make inbox: consumer %q is not 1 to 100 letters, digits, _, - or .", consumer))
+	if err := CheckConsumer(consumer); err != nil {
+		panic("make inbox: " + err.Error())
 	}
 	if err := o.Validate(); err != nil {
 		panic(fmt.Sprintf("make inbox of %s: %v", consumer, err))
@@ -33,9 +33,13 @@ func New(store Store, consumer string, o Options) *Inbox {
 	return &Inbox{store: store, consumer: consumer, opts: o, held: make(chan struct{}, o.MaxHeld)}
 }
 
-func validConsumer(name string) bool {
+// CheckConsumer tells what is wrong with the name of a consumer.
+func CheckConsumer(name string) error {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
-	return name != "" && len(name) <= 100 && strings.Trim(name, allowed) == ""
+	if name == "" || len(name) > 100 || strings.Trim(name, allowed) != "" {
+		return fmt.Errorf("consumer %q is not 1 to 100 letters, digits, _, - or .", name)
+	}
+	return nil
 }
 
 // Handle returns a receive function for Receive, which has h handle each
