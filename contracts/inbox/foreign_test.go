@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"outboxrelay/contracts"
@@ -42,5 +43,23 @@ func TestMessagesInAnotherForm(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A Decode that panics would end each process that the message comes to.
+func TestDecodeThatPanics(t *testing.T) {
+	var did effects
+	var dead graveyard
+	m := event(t, "acc-1", 1)
+	box := inbox.New(inbox.NewMemory(), "billing", quiet(inbox.Options{
+		DeadLetters: &dead,
+		Decode:      func([]byte, map[string]string) ([]byte, map[string]string, error) { panic("no such form") },
+	}))
+	if !box.Deliver(t.Context(), m.data, m.attributes, did.handler(nil)) || len(did.calls) != 0 || len(dead.letters) != 1 {
+		t.Fatalf("handled are %+v and buried %+v, want it acknowledged and buried", did.calls, dead.letters)
+	}
+	l := dead.letters[0]
+	if l.Reason != contracts.ContractViolation || l.Record.EventID != m.eventID || !strings.Contains(l.Errors[0].Message, "Decode panics: no such form") {
+		t.Errorf("buried is %+v", l)
 	}
 }

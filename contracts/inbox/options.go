@@ -29,7 +29,7 @@ type Options struct {
 	// schema. nil: only the envelope is judged.
 	Catalog *contracts.Catalog
 	// Decode makes a message in the relay's form, its envelope and its attributes, of one in another
-	// form; nil: messages come in the relay's. With an error the message breaks the contract, and what comes
+	// form; nil: messages come in the relay's. With an error, or a panic, the message breaks the contract, and what comes
 	// beside it is what can be told of it. The replay of a dead letter comes in the relay's form always, and
 	// Decode returns it as it is. It is called from any goroutine.
 	Decode func(data []byte, attributes map[string]string) ([]byte, map[string]string, error)

@@ -3,6 +3,7 @@ package inbox
 import (
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"outboxrelay/contracts"
@@ -55,10 +56,17 @@ func (d *delivery) claimable() bool {
 	})
 }
 
-// decode brings the message into the relay's form, as far as it goes.
+// decode brings the message into the relay's form, as far as it goes. A Decode that panics refuses it: the
+// process would end, and the message come to the next one.
 func (d *delivery) decode() (err error) {
-	if d.opts.Decode != nil {
-		d.message.Data, d.message.Attributes, err = d.opts.Decode(d.message.Data, d.message.Attributes)
+	if d.opts.Decode == nil {
+		return nil
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("Decode panics: %v\n%s", p, debug.Stack())
+		}
+	}()
+	d.message.Data, d.message.Attributes, err = d.opts.Decode(d.message.Data, d.message.Attributes)
 	return err
 }
