@@ -59,6 +59,7 @@ func kinds() []kind {
 		{name: "kill-all", act: killAll},
 		{name: "restart", act: restart},
 		{name: "rolling", several: true, act: rolling},
+		{name: "other-catalog", several: true, act: otherCatalog},
 		{name: "pause", act: pause},
 		{name: "partition", several: true, act: partition},
 		{name: "cut", act: onOne(cut)},
@@ -133,7 +134,7 @@ func killAgain(ctx context.Context, s *stage, d draw) (time.Time, error) {
 	}
 	s.fleet.kill(victim)
 	s.fleet.release(victim)
-	fresh, err := s.fleet.startClaimed(ctx)
+	fresh, err := s.fleet.startClaimed(ctx, s.fleet.catalog)
 	if err != nil {
 		return time.Time{}, err
 	}

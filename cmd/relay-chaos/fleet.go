@@ -31,6 +31,7 @@ const (
 type fleet struct {
 	path     string // of the relay's program
 	args     []string
+	catalog  string   // path
 	env      []string // beside the addresses
 	logs     string   // directory
 	upstream map[part]string
@@ -60,20 +61,20 @@ const servingWithin = 2 * time.Minute
 // start adds a relay and waits until it serves HTTP. No fault strikes it before:
 // those take what serves.
 func (f *fleet) start(ctx context.Context) error {
-	m, err := f.startClaimed(ctx)
+	m, err := f.startClaimed(ctx, f.catalog)
 	if err == nil {
 		f.release(m)
 	}
 	return err
 }
 
-// startClaimed is start for a relay that the fault itself will strike again.
-func (f *fleet) startClaimed(ctx context.Context) (*member, error) {
+// startClaimed is start for a relay that the fault itself will strike again, with a catalog that may be another.
+func (f *fleet) startClaimed(ctx context.Context, catalog string) (*member, error) {
 	f.mu.Lock()
 	f.started++
 	m := &member{name: "relay-" + strconv.Itoa(f.started), proxies: map[part]*tcpproxy.Proxy{}}
 	f.mu.Unlock()
-	if err := f.launch(ctx, m); err != nil {
+	if err := f.launch(ctx, m, catalog); err != nil {
 		f.release(m)
 		m.close()
 		return nil, fmt.Errorf("start %s: %w", m.name, err)
@@ -81,7 +82,7 @@ func (f *fleet) startClaimed(ctx context.Context) (*member, error) {
 	return m, nil
 }
 
-func (f *fleet) launch(ctx context.Context, m *member) error {
+func (f *fleet) launch(ctx context.Context, m *member, catalog string) error {
 	for p, upstream := range f.upstream {
 		var err error
 		if m.proxies[p], err = tcpproxy.Start(m.name+" "+string(p), "127.0.0.1:0", upstream); err != nil {
@@ -100,7 +101,7 @@ func (f *fleet) launch(ctx context.Context, m *member) error {
 	serving := rig.NewAwaited(`"message":"serving"`)
 	m.url = "http://127.0.0.1:" + port
 	m.child, err = child.Start(child.Spec{
-		Name: m.name, Path: f.path, Args: f.args, Stdout: m.log, Stderr: io.MultiWriter(m.log, serving),
+		Name: m.name, Path: f.path, Args: append(slices.Clone(f.args), "--catalog", catalog), Stdout: m.log, Stderr: io.MultiWriter(m.log, serving),
 		Env: slices.Concat(f.env, cloud.Env(), []string{"HOST=127.0.0.1", "PORT=" + port}),
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *stage) open(ctx context.Context) error {
 		return err
 	}
 	s.fleet = &fleet{
-		path: relay, args: serveArgs(s.opts, catalogPath), logs: s.dir, env: []string{"GOOGLE_CLOUD_PROJECT=" + project, "AUTH_MODE=dev"},
+		path: relay, args: serveArgs(s.opts), catalog: catalogPath, logs: s.dir, env: []string{"GOOGLE_CLOUD_PROJECT=" + project, "AUTH_MODE=dev"},
 		upstream: map[part]string{partFirestore: s.cloud.Firestore, partPubSub: s.broker.Addr},
 		claimed:  map[*member]bool{}, down: map[part]bool{},
 	}
@@ -94,9 +94,9 @@ func (s *stage) open(ctx context.Context) error {
 
 // serveArgs runs a relay whose intervals are as short, next to a term of its
 // leases, as the defaults are next to theirs.
-func serveArgs(o options, catalog string) []string {
+func serveArgs(o options) []string {
 	return []string{
-		"serve", "--catalog", catalog, "--lease-term", o.leaseTerm.String(),
+		"serve", "--lease-term", o.leaseTerm.String(),
 		"--canary-interval", "4s", "--silence-bound", "2s", "--sweep-interval", "6s", "--sweep-age", "6s",
 	}
 }
