@@ -22,11 +22,7 @@ func (r *refresh) announce(ctx context.Context) error {
 	}
 	r.did = true
 	r.handler.metrics.signals.Inc()
-	return r.note(ctx, func(s *Snapshot) bool {
-		done := s.Announced >= version || s.ClaimsVersion > version // whoever moved it on announces that
-		s.Announced = version
-		return done
-	})
+	return r.note(ctx, func(s *Snapshot) { s.Announced, s.Before = version, nil })
 }
 
 // writeSignal makes the signal document tell of the snapshot, and reports
@@ -50,6 +46,9 @@ func (r *refresh) writeSignal(ctx context.Context) (due bool, err error) {
 			return false, err
 		}
 		if err := r.read(ctx); err != nil {
+			return false, err
+		}
+		if err := r.moved(); err != nil {
 			return false, err
 		}
 	}

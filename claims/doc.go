@@ -14,10 +14,12 @@
 //
 //  1. Look up the user's claims; read the account's document, the snapshot and the
 //     signal.
-//  2. Merge, and commit the snapshot on condition that nobody changed it since.
+//  2. Merge, and commit the snapshot on condition that nobody changed it since. Until
+//     the user's claims hold it, it is a proposal of this record alone, and beside it
+//     stand the parts that were carried out before.
 //  3. Make the user's claims equal the snapshot. Auth has no such condition, so
 //     the snapshot is read again behind it; where another handler moved it on,
-//     the newer one is set. The last to look wins, and it looks at the newest.
+//     all begins anew. The last to look wins, and it looks at the newest.
 //  4. Revoke the user's refresh tokens, where the event's route asks for it and a
 //     right was taken away; note that.
 //  5. Write the signal to token-refresh-signals.
@@ -25,8 +27,10 @@
 //  7. Note in the snapshot that it was announced.
 //
 // Each step asks what is there and does what lacks, so a record that was killed
-// between two of them is completed by its next attempt, or by any other record of
-// the account. A repeat finds nothing to do and signals nothing. Only two things
+// between two of them is completed by its next attempt; behind step 3 also by any other
+// record of the account. Before it, another record leaves the proposal out: its own may
+// have become a dead letter, that a person discards or never authorizes, and comes
+// again otherwise. A repeat finds nothing to do and signals nothing. Only two things
 // publish a signal twice, with the same eventId: a crash between steps 6 and 7,
 // and two handlers, as a rolling deploy has them, that stand there at the same
 // time for the same account.

@@ -29,16 +29,22 @@ type change struct {
 	revoke  bool // the record's route asks for it
 }
 
-// merge returns the snapshot behind the change, and whether it differs. held are
+// merge returns the snapshot behind the change, and whether it differs. What another record proposed, and nobody
+// carried out, is not in it: that record may have been given up, and if not it comes again. held are
 // the user's claims, which say what there was before the first snapshot.
 // floor is a claimsVersion that was already given out, though the snapshot may
 // have been lost.
 func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, bool) {
-	next := s
-	next.Parts = newest(s.Parts, c.payload, c.account)
+	next, before := s, s.carriedOut(held)
+	base := before
+	if s.isOf(c.rec) {
+		base = s.Parts
+	}
+	next.Parts = newest(base, c.payload, c.account)
 	if !differ(s.Parts, next.Parts) {
 		return s, false
 	}
+	next.Before = &before
 	next.AccountID = c.rec.AggregateID
 	next.ClaimsVersion = max(s.ClaimsVersion+1, floor+1, c.rec.AggregateVersion, next.Parts.version())
 	next.EventID, next.EventType = c.rec.EventID, c.rec.EventType
@@ -46,7 +52,7 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 	names := slices.Concat(s.Owned, slices.Collect(maps.Keys(next.Parts.furtherClaims())))
 	slices.Sort(names)
 	next.Owned = slices.Compact(names)
-	if c.revoke && takesAway(s.Parts, next.Parts, held) {
+	if c.revoke && takesAway(before, next.Parts, held) {
 		next.RevokeFor = next.ClaimsVersion
 	}
 	return next, true

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -28,6 +29,8 @@ type refresh struct {
 	docs documents
 	held map[string]any // the user's claims as they were last seen
 	did  bool           // something was written
+
+	stands int64 // ClaimsVersion of the snapshot that the user's claims were set to
 }
 
 // documents are the account's, as they were last seen.
@@ -46,13 +49,44 @@ func (r *refresh) run(ctx context.Context, envelope []byte) (outcome string, err
 		return "", err
 	}
 	changed := false
+	for range maxRounds {
+		err = r.round(ctx, payload, &changed)
+		if !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, errMoved):
+		return "", contended()
+	case err != nil:
+		return "", err
+	case changed:
+		return outcomeChanged, nil
+	case r.did:
+		return outcomeCompleted, nil
+	default:
+		return outcomeUnchanged, nil
+	}
+}
+
+// errMoved ends a round: another handler moved the snapshot on. Whether what this one carried out is still in there
+// is seen by the next round.
+var errMoved = errors.New("another handler moved the snapshot on")
+
+// round takes the steps once, and ends with nil when the snapshot that was carried out is still there.
+func (r *refresh) round(ctx context.Context, payload Parts, changed *bool) error {
+	r.took = r.took[:0]
 	for _, s := range []struct {
 		name string
 		do   func() error
 	}{
 		{stepLookUp, func() error { return r.lookUp(ctx) }},
 		{stepRead, func() error { return r.read(ctx) }},
-		{stepCommit, func() (err error) { changed, err = r.commit(ctx, payload); return err }},
+		{stepCommit, func() error {
+			differs, err := r.commit(ctx, payload)
+			*changed = *changed || differs
+			return err
+		}},
 		{stepSet, func() error { return r.set(ctx) }},
 		{stepRevoke, func() error { return r.revoke(ctx) }},
 		{stepAnnounce, func() error { return r.announce(ctx) }},
@@ -61,20 +95,13 @@ func (r *refresh) run(ctx context.Context, envelope []byte) (outcome string, err
 		err := s.do()
 		traceStep(ctx, s.name, start, err)
 		if err != nil {
-			return "", err
+			return err
 		}
 		took := time.Since(start)
 		r.handler.metrics.step.WithLabelValues(s.name).Observe(took.Seconds())
 		r.took = append(r.took, zap.Duration(s.name, took))
 	}
-	switch {
-	case changed:
-		return outcomeChanged, nil
-	case r.did:
-		return outcomeCompleted, nil
-	default:
-		return outcomeUnchanged, nil
-	}
+	return nil
 }
 
 // lookUp reads the user's claims. That comes before the documents are read: who
@@ -166,39 +193,37 @@ func (r *refresh) putSnapshot(ctx context.Context, s Snapshot) (stored bool, err
 	}
 }
 
-// set makes the user's claims equal the snapshot, whichever record it came from.
-// Auth knows no condition: when another handler moved the snapshot on in the
-// meantime, its claims may be the ones that were overwritten, so the newer
-// snapshot is set in turn.
+// set makes the user's claims equal the snapshot. Auth knows no condition: when another handler moved the snapshot
+// on in the meantime, its claims may be the ones that were overwritten.
 func (r *refresh) set(ctx context.Context) error {
-	for range maxRounds {
-		want, err := compose(r.docs.snapshot, r.held)
-		if err != nil {
-			return err
-		}
-		if canonical(want) == canonical(r.held) {
-			return nil
-		}
-		err = r.handler.calls.do(ctx, callSet, func() error { return r.handler.cfg.Accounts.SetClaims(ctx, r.account, want) })
-		if err != nil {
-			return fmt.Errorf("set claims: %w", err)
-		}
-		r.did = true
-		version := r.docs.snapshot.ClaimsVersion
-		if err := r.read(ctx); err != nil {
-			return err
-		}
-		switch r.docs.snapshot.ClaimsVersion {
-		case version:
-			return nil
-		case 0: // somebody deleted it: the next attempt begins anew
-			return contended()
-		}
-		if err := r.lookUp(ctx); err != nil {
-			return err
-		}
+	r.stands = r.docs.snapshot.ClaimsVersion
+	want, err := compose(r.docs.snapshot, r.held)
+	if err != nil {
+		return err
 	}
-	return contended()
+	if canonical(want) == canonical(r.held) {
+		return nil
+	}
+	err = r.handler.calls.do(ctx, callSet, func() error { return r.handler.cfg.Accounts.SetClaims(ctx, r.account, want) })
+	if err != nil {
+		return fmt.Errorf("set claims: %w", err)
+	}
+	r.did = true
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	return r.moved()
+}
+
+// moved is errMoved where the snapshot is not that any more which the user's claims were set to.
+func (r *refresh) moved() error {
+	switch r.docs.snapshot.ClaimsVersion {
+	case r.stands:
+		return nil
+	case 0: // somebody deleted it: the next attempt begins anew
+		return contended()
+	}
+	return errMoved
 }
 
 // revoke revokes the user's refresh tokens where a change asks for it and none
@@ -213,26 +238,19 @@ func (r *refresh) revoke(ctx context.Context) error {
 		return fmt.Errorf("revoke tokens: %w", err)
 	}
 	r.did = true
-	return r.note(ctx, func(s *Snapshot) bool {
-		done := s.Revoked >= version
-		s.Revoked = max(s.Revoked, version)
-		return done
-	})
+	return r.note(ctx, func(s *Snapshot) { s.Revoked = max(s.Revoked, version) })
 }
 
-// note changes the snapshot in place, unless change reports that it is done
-// already.
-func (r *refresh) note(ctx context.Context, change func(*Snapshot) (done bool)) error {
+// note changes the snapshot in place, as long as it is the one that stands.
+func (r *refresh) note(ctx context.Context, change func(*Snapshot)) error {
 	for range maxRounds {
 		s := r.docs.snapshot
-		if change(&s) {
-			return nil
-		}
+		change(&s)
 		if stored, err := r.putSnapshot(ctx, s); err != nil || stored {
 			return err
 		}
-		if r.docs.snapshot.ClaimsVersion == 0 {
-			break
+		if err := r.moved(); err != nil {
+			return err
 		}
 	}
 	return contended()

@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"maps"
+
 	"outboxrelay/contracts"
 )
 
@@ -9,6 +11,10 @@ import (
 type Snapshot struct {
 	AccountID string
 	Parts     Parts
+	// Before are the parts that were carried out when Parts were proposed; nil: Parts themselves. A proposal
+	// is its record's alone until the user's claims hold it: where that record is given up, nobody else
+	// carries it out.
+	Before *Parts
 	// Owned are the names that the part of further claims ever had, sorted. One
 	// that it lacks now is taken from the user: also by whoever finds it there
 	// after another handler was late.
@@ -36,6 +42,7 @@ const (
 	fieldRevokeFor     = "revokeFor"
 	fieldRevoked       = "revoked"
 	fieldAnnounced     = "announced"
+	fieldBefore        = "before"  // its parts
 	fieldValue         = "value"   // of a part
 	fieldVersion       = "version" // of a part
 )
@@ -51,7 +58,16 @@ func (s *Snapshot) fields() map[string]any {
 		contracts.FieldIdempotencyKey: s.IdempotencyKey,
 		fieldRevokeFor:                s.RevokeFor, fieldRevoked: s.Revoked, fieldAnnounced: s.Announced,
 	}
-	for k, part := range s.Parts {
+	maps.Copy(f, s.Parts.fields())
+	if s.Before != nil {
+		f[fieldBefore] = s.Before.fields()
+	}
+	return f
+}
+
+func (p Parts) fields() map[string]any {
+	f := make(map[string]any, kinds)
+	for k, part := range p {
 		if part.said() {
 			f[partNames[k]] = map[string]any{fieldValue: part.Value, fieldVersion: part.Version}
 		}
@@ -73,14 +89,37 @@ func readSnapshot(d Doc) Snapshot {
 			s.Owned = append(s.Owned, t)
 		}
 	}
-	for k, name := range partNames {
-		m, _ := d.Fields[name].(map[string]any)
-		if v, err := plain(m[fieldValue]); err == nil && v != nil && partProblem(k, v) == "" {
-			version, _ := m[fieldVersion].(int64)
-			s.Parts[k] = Part{Value: v, Version: version}
-		}
+	s.Parts = readStored(d.Fields)
+	if before, ok := d.Fields[fieldBefore].(map[string]any); ok {
+		parts := readStored(before)
+		s.Before = &parts
 	}
 	return s
+}
+
+func readStored(fields map[string]any) (p Parts) {
+	for k, name := range partNames {
+		m, _ := fields[name].(map[string]any)
+		if v, err := plain(m[fieldValue]); err == nil && v != nil && partProblem(k, v) == "" {
+			version, _ := m[fieldVersion].(int64)
+			p[k] = Part{Value: v, Version: version}
+		}
+	}
+	return p
+}
+
+// carriedOut are the newest parts of which somebody saw that a user with the claims held has them, or had. What
+// was announced was; and so was what these claims are ahead of.
+func (s *Snapshot) carriedOut(held map[string]any) Parts {
+	if s.Before == nil || s.Announced >= s.ClaimsVersion || givenOut(held) >= s.ClaimsVersion {
+		return s.Parts
+	}
+	return *s.Before
+}
+
+// isOf reports whether rec brought the snapshot's ClaimsVersion.
+func (s *Snapshot) isOf(rec *contracts.Record) bool {
+	return s.EventID == rec.EventID && s.IdempotencyKey == rec.IdempotencyKey
 }
 
 func text(d Doc, name string) string {
