@@ -40,6 +40,7 @@ func TestHandleFails(t *testing.T) {
 		},
 		{"of another account", nil, nil, modelRecord{1, parts{"accountId": "acc-2", "role": "admin"}, false}, contracts.Permanent, CodeMismatch, "aggregateId"},
 		{"an account that is a number", nil, nil, modelRecord{1, parts{"accountId": 7, "role": "admin"}, false}, contracts.Permanent, CodeMismatch, "aggregateId"},
+		{"a version beyond what JavaScript counts", nil, nil, modelRecord{1<<53 + 1, parts{"role": "admin"}, false}, contracts.Permanent, CodeMalformed, "aggregateVersion is 9007199254740993"},
 		{"roles are text", nil, nil, modelRecord{1, parts{"roles": "admin"}, false}, contracts.Permanent, CodeMalformed, "payload.roles is no array"},
 		{"roles are null", nil, nil, modelRecord{1, parts{"roles": nil}, false}, contracts.Permanent, CodeMalformed, "payload.roles is no array"},
 		{"a role is empty", nil, nil, modelRecord{1, parts{"role": ""}, false}, contracts.Permanent, CodeMalformed, "payload.role holds something else than text at 0"},

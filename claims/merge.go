@@ -69,6 +69,17 @@ func differ(a, b Parts) bool {
 	return false
 }
 
+// contradicted names the parts of which stored has another value of the very version that payload has: of two
+// events the first stands, and a repeat says the same.
+func contradicted(stored, payload Parts) (names []string) {
+	for k, p := range payload {
+		if p.said() && stored[k].Version == p.Version && canonical(stored[k].Value) != canonical(p.Value) {
+			names = append(names, partNames[k])
+		}
+	}
+	return names
+}
+
 // takesAway reports whether a right is in before that is not in after: a role, a
 // policy, or a further claim with its value. Where a part was never said, the
 // user's own claims tell what was there.

@@ -16,6 +16,9 @@ func readPayload(rec *contracts.Record, envelope []byte) (Parts, error) {
 	if n := len(rec.AggregateID); n == 0 || n > maxUID {
 		return Parts{}, permanent(CodeBadAccount, "aggregateId is %d bytes long, and a uid is 1 to %d", n, maxUID)
 	}
+	if rec.AggregateVersion > maxClaimsVersion {
+		return Parts{}, permanent(CodeMalformed, "aggregateVersion is %d, above %d, the last that a token carries exactly", rec.AggregateVersion, int64(maxClaimsVersion))
+	}
 	var e contracts.Envelope
 	if err := json.Unmarshal(envelope, &e); err != nil {
 		return Parts{}, permanent(CodeMalformed, "read envelope: %w", err)

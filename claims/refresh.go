@@ -149,6 +149,10 @@ func (r *refresh) commit(ctx context.Context, payload Parts) (changed bool, err 
 		next, differs := r.docs.snapshot.merge(change{
 			rec: r.record, payload: payload, account: account, revoke: r.handler.revokes(r.record),
 		}, r.held, max(r.docs.signal.ClaimsVersion, givenOut(r.held)))
+		if names := contradicted(next.Parts, payload); len(names) > 0 {
+			r.log.Warn("the account has another event of the same version, which stands: one of them has a wrong aggregateVersion",
+				zap.Strings("parts", names), zap.Int64("aggregateVersion", r.record.AggregateVersion))
+		}
 		if !differs {
 			return false, nil
 		}
