@@ -194,6 +194,7 @@ func TestFailures(t *testing.T) {
 		code  string
 		after time.Duration
 	}{
+		{"no permission in a 400", localauth.Fault{Status: 400, Message: "INSUFFICIENT_PERMISSION"}, contracts.Outage, "PermissionDenied", 0},
 		{"429 with Retry-After", localauth.Fault{Status: 429, RetryAfter: 30 * time.Second}, contracts.Outage, "ResourceExhausted", 30 * time.Second},
 		{"429 without", localauth.Fault{Status: 429}, contracts.Outage, "ResourceExhausted", 0},
 		{"503 with Retry-After", localauth.Fault{Status: 503, RetryAfter: 90 * time.Second}, contracts.Outage, "Unavailable", 90 * time.Second},

@@ -20,7 +20,8 @@ const (
 	codeExhausted        = "ResourceExhausted"
 	codeUnauthenticated  = "Unauthenticated"
 	codePermissionDenied = "PermissionDenied"
-	codeNotConfigured    = "NotConfigured" // the project has no Firebase Auth
+	codeNotConfigured    = "NotConfigured"  // the project has no Firebase Auth
+	codeProjectRefused   = "ProjectRefused" // it may not be used: disabled, without billing
 	codeInvalidArgument  = "InvalidArgument"
 	codeInternal         = "Internal"
 )
@@ -48,8 +49,7 @@ func classify(ctx context.Context, err error) error {
 	var header http.Header
 	if errors.As(err, &answer) {
 		header = answer.header
-		f.Kind, f.Code = judge(answer.status, answer.message)
-		f.Own = f.Code == codeInvalidArgument
+		f.Kind, f.Code, f.Own = judge(answer.status, answer.message)
 	}
 	switch {
 	case errors.Is(err, errNoUser), f.Code == claims.CodeUserNotFound:
@@ -67,21 +67,52 @@ func classify(ctx context.Context, err error) error {
 	return &callError{Failure: f, after: retryAfter(header)}
 }
 
-// judge says what an answer means for the record.
-func judge(status int, message string) (contracts.Kind, string) {
+// verdict is what an answer means for the record.
+type verdict struct {
+	kind contracts.Kind
+	code string
+	own  bool // it speaks of what the record holds: see contracts.Failure
+}
+
+// verdicts are those of the words that Auth's messages begin with. Most come with
+// status 400, also those that are about the project or our rights in it; so a 400
+// with none of these words may be anybody's.
+var verdicts = map[string]verdict{
+	"USER_NOT_FOUND":   {contracts.Attributable, claims.CodeUserNotFound, true},
+	"USER_DISABLED":    {contracts.Attributable, codeInvalidArgument, true},
+	"INVALID_LOCAL_ID": {contracts.Attributable, codeInvalidArgument, true},
+	"INVALID_CLAIMS":   {contracts.Attributable, codeInvalidArgument, true},
+	"CLAIMS_TOO_LARGE": {contracts.Permanent, claims.CodeTooLarge, true},
+	"FORBIDDEN_CLAIM":  {contracts.Permanent, claims.CodeReserved, true},
+
+	"QUOTA_EXCEEDED":              {contracts.Outage, codeExhausted, false},
+	"RESOURCE_EXHAUSTED":          {contracts.Outage, codeExhausted, false},
+	"TOO_MANY_ATTEMPTS_TRY_LATER": {contracts.Outage, codeExhausted, false},
+	"INSUFFICIENT_PERMISSION":     {contracts.Outage, codePermissionDenied, false},
+	"PERMISSION_DENIED":           {contracts.Outage, codePermissionDenied, false},
+	"ADMIN_ONLY_OPERATION":        {contracts.Outage, codePermissionDenied, false},
+	"API_KEY_INVALID":             {contracts.Outage, codeUnauthenticated, false},
+	"INVALID_API_KEY":             {contracts.Outage, codeUnauthenticated, false},
+	"CONFIGURATION_NOT_FOUND":     {contracts.Outage, codeNotConfigured, false},
+	"PROJECT_NOT_FOUND":           {contracts.Outage, codeNotConfigured, false},
+	"INVALID_PROJECT_ID":          {contracts.Outage, codeNotConfigured, false},
+	"PROJECT_DISABLED":            {contracts.Outage, codeProjectRefused, false},
+	"BILLING_NOT_ENABLED":         {contracts.Outage, codeProjectRefused, false},
+	"BILLING_DISABLED":            {contracts.Outage, codeProjectRefused, false},
+	"OPERATION_NOT_ALLOWED":       {contracts.Outage, codeProjectRefused, false},
+}
+
+// judge says what an answer means for the record: by its word, and else by its status.
+func judge(status int, message string) (kind contracts.Kind, code string, own bool) {
 	word, _, _ := strings.Cut(message, " ")
-	switch strings.TrimSuffix(word, ":") {
-	case "USER_NOT_FOUND":
-		return contracts.Attributable, claims.CodeUserNotFound
-	case "CLAIMS_TOO_LARGE":
-		return contracts.Permanent, claims.CodeTooLarge
-	case "FORBIDDEN_CLAIM":
-		return contracts.Permanent, claims.CodeReserved
-	case "QUOTA_EXCEEDED", "TOO_MANY_ATTEMPTS_TRY_LATER":
-		return contracts.Outage, codeExhausted
-	case "CONFIGURATION_NOT_FOUND", "PROJECT_NOT_FOUND":
-		return contracts.Outage, codeNotConfigured
+	if v, ok := verdicts[strings.TrimSuffix(word, ":")]; ok {
+		return v.kind, v.code, v.own
 	}
+	kind, code = judgeStatus(status)
+	return kind, code, false
+}
+
+func judgeStatus(status int) (contracts.Kind, string) {
 	switch status {
 	case http.StatusTooManyRequests:
 		return contracts.Outage, codeExhausted

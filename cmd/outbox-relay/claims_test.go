@@ -17,6 +17,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/auth"
 	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
@@ -229,7 +230,7 @@ func TestE2EClaimsFailingPath(t *testing.T) {
 // for the claims wait without an attempt counted, all else flows.
 func TestE2EClaimsWaitForCredentials(t *testing.T) {
 	c := openConsulate(t)
-	auth := c.env[gcp.EnvAuth]
+	address := c.env[gcp.EnvAuth]
 	delete(c.env, gcp.EnvAuth)
 	c.env["HOME"] = t.TempDir() // nobody's credentials
 	service := c.serve()
@@ -251,7 +252,47 @@ func TestE2EClaimsWaitForCredentials(t *testing.T) {
 	if code := service.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
-	c.env[gcp.EnvAuth] = auth
+	c.env[gcp.EnvAuth] = address
 	c.serve()
 	eventually(t, "the waiting record is delivered", func() bool { return c.status(waiting) == contracts.Delivered })
+}
+
+// A service account without its role is refused with status 400: records of all
+// accounts wait, without an attempt counted.
+func TestE2EClaimsWaitForPermission(t *testing.T) {
+	thorough.EndToEnd(t)
+	cloud := startCloud(t)
+	cloud.at.Auth = cloud.AuthAddr
+	c := openConsulateAt(t, cloud.at)
+	if _, err := cloud.Auth.Faults().Add(auth.Fault{Method: auth.MethodUpdate, Field: "customAttributes", Status: 400, Message: "INSUFFICIENT_PERMISSION"}); err != nil {
+		t.Fatal(err)
+	}
+	var changes []appender.Record
+	for i := range 5 {
+		account := c.aggregate(fmt.Sprint("waits-", i))
+		if err := c.users.CreateUser(t.Context(), account); err != nil {
+			t.Fatal(err)
+		}
+		changes = append(changes, c.roleChange(account, 1, map[string]any{"roles": roles(1)}))
+	}
+	c.serve()
+	c.append(changes...)
+	dead := func(r appender.Record) bool { return c.exists(contracts.CollectionDeadLetters, dlq.ID(keyOf(r))) }
+	eventually(t, "the breaker is open", func() bool {
+		_, body := fetch(t, strings.TrimPrefix(c.url, "http://"), "/readyz")
+		return strings.Contains(body, "PermissionDenied") || slices.ContainsFunc(changes, dead)
+	})
+	for _, r := range changes {
+		snap, err := c.docs.Collection(r.Outbox).Doc(r.ID).Get(t.Context())
+		if err != nil || snap.Data()[contracts.FieldAttempts] != nil {
+			t.Errorf("%s: %v, attempts %v, want none", keyOf(r), err, snap.Data()[contracts.FieldAttempts])
+		}
+		if dead(r) {
+			t.Errorf("%s is a dead letter", keyOf(r))
+		}
+	}
+	cloud.Auth.Faults().Clear()
+	for _, r := range changes {
+		eventually(t, "a record is delivered once the role is there", func() bool { return c.status(r) == contracts.Delivered })
+	}
 }

@@ -57,6 +57,11 @@ func openConsulate(t *testing.T) *consulate {
 		cloud.at.Auth = cloud.AuthAddr
 		return cloud.at
 	})
+	return openConsulateAt(t, at)
+}
+
+func openConsulateAt(t *testing.T, at gcp.Place) *consulate {
+	t.Helper()
 	c := &consulate{clinic: openClinicAt(t, at, map[string]string{
 		"GOOGLE_CLOUD_PROJECT": at.Project, gcp.EnvFirestore: at.Firestore, gcp.EnvPubSub: at.PubSub, gcp.EnvAuth: at.Auth, envLeaseTerm: standTerm.String(),
 	})}

@@ -51,6 +51,9 @@ func (e *exam) accounts(ctx context.Context) Group {
 		f.Detail = "the project has no Firebase Auth: " + why(err)
 		f.Mend = []string{e.gcloud("services", "enable", authAPI)}
 		f.Hint = "then open Authentication in the Firebase console once, which sets it up"
+	case code == "ProjectRefused":
+		f.Detail = "Firebase Auth does not serve the project: " + why(err)
+		f.Hint = "look in the Google Cloud console whether the project is active and has billing, and in the Firebase console what Authentication allows"
 	case code == "NoCredentials", code == "Unauthenticated":
 		f.Detail, f.Mend = why(err), []string{loginCommand}
 	case code == "Canceled":

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/cmd/outbox-relay/doctor"
+	localauth "outboxrelay/deploy/local/auth"
 )
 
 func TestDefinitions(t *testing.T) {
@@ -149,4 +150,25 @@ func TestPermissions(t *testing.T) {
 	without := slices.DeleteFunc(slices.Clone(every), func(p string) bool { return p == "pubsub.topics.create" })
 	c.ResourceOptions, c.EnsureTopics = granting(t, append(without, "firebaseauth.users.update", "pubsub.topics.publish")...), true
 	expect(t, c.examine(), "permissions fail pubsub.topics.create")
+}
+
+// Auth says in a 400, too, that the caller or the project may not.
+func TestWhatAuthRefuses(t *testing.T) {
+	for message, mend := range map[string]string{
+		"INSUFFICIENT_PERMISSION": "--role=roles/firebaseauth.admin",
+		"CONFIGURATION_NOT_FOUND": "services enable identitytoolkit.googleapis.com",
+		"PROJECT_DISABLED":        "",
+	} {
+		t.Run(message, func(t *testing.T) {
+			c := complete(t)
+			if _, err := c.cloud.Auth.Faults().Add(localauth.Fault{Method: localauth.MethodLookup, Status: 400, Message: message}); err != nil {
+				t.Fatal(err)
+			}
+			r := c.examine()
+			expect(t, r, "auth.lookup fail")
+			if f := only(t, r, "auth.lookup", ""); !strings.Contains(f.Detail, message) || !strings.Contains(strings.Join(f.Mend, " "), mend) || (len(f.Mend) > 0) != (mend != "") {
+				t.Errorf("%+v, want %s and to mend it by %q", f, message, mend)
+			}
+		})
+	}
 }
