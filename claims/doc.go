@@ -38,9 +38,9 @@
 // # Failures
 //
 // What the record is to blame for is permanent: reserved names, claims over 1,000
-// bytes, a payload of another account or shape. What says nothing about the
-// record is an outage: no network, no quota, no permission. All others count as
-// attempts, and once these are exhausted the record is dead-lettered as
-// CLAIMS_REFRESH_FAILED. An answer with Retry-After keeps the handler from
-// calling Auth until then.
+// bytes, a payload of another account or shape, an account's document that does not
+// tell what became of a thin event's parts. What says nothing about the record is an
+// outage: no network, no quota, no permission. All others count as attempts, and
+// once these are exhausted the record is dead-lettered as CLAIMS_REFRESH_FAILED. An
+// answer with Retry-After keeps the handler from calling Auth until then.
 package claims

@@ -146,9 +146,9 @@ func TestHandle(t *testing.T) {
 			1,
 		},
 		{
-			"a part of the account's document that cannot be read is passed over", nil,
+			"a part of the account's document that cannot be read is passed over beside a payload", nil,
 			parts{"roles": "owner", "policies": []any{"p"}},
-			[]modelRecord{{version: 3, parts: parts{}}},
+			[]modelRecord{{version: 3, parts: parts{"claims": parts{}}}},
 			parts{"policies": []any{"p"}, "claimsVersion": 3.0},
 			1,
 		},

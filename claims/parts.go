@@ -78,7 +78,12 @@ const shortRole = "role"
 
 // partProblem says what is wrong with the shape of a part's value, or "".
 func partProblem(kind int, v any) string {
-	if kind == further {
+	switch {
+	case v == nil && kind == further:
+		return "is null, want an object, {} for none"
+	case v == nil:
+		return "is null, want an array, [] for none"
+	case kind == further:
 		m, ok := v.(map[string]any)
 		switch {
 		case !ok:

@@ -45,12 +45,13 @@ func readPayload(rec *contracts.Record, envelope []byte) (Parts, error) {
 }
 
 // readAccount returns the parts in the account's own document. faults names what
-// is of another shape.
+// is of another shape: it counts behind a thin event alone.
 func readAccount(d Doc, thin bool, recordVersion int64) (parts Parts, faults []string) {
 	fields := make(map[string]any, len(d.Fields))
+	_, inFull := d.Fields[partNames[roles]]
 	for _, name := range []string{partNames[roles], shortRole, partNames[policies]} {
 		v, ok := d.Fields[name]
-		if !ok || v == nil {
+		if !ok || name == shortRole && inFull {
 			continue
 		}
 		p, err := plain(v)

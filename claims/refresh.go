@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -143,8 +142,10 @@ func (r *refresh) commit(ctx context.Context, payload Parts) (changed bool, err 
 	thin := payload.nothing()
 	for range maxRounds {
 		account, faults := readAccount(r.docs.account, thin, r.record.AggregateVersion)
-		if thin && account.nothing() {
-			return false, nothingToSet(r.docs.account, faults)
+		if thin {
+			if err := r.judgeThin(account, faults); err != nil {
+				return false, err
+			}
 		}
 		next, differs := r.docs.snapshot.merge(change{
 			rec: r.record, payload: payload, account: account, revoke: r.handler.revokes(r.record),
@@ -262,15 +263,4 @@ func (r *refresh) note(ctx context.Context, change func(*Snapshot)) error {
 
 func contended() error {
 	return outage(CodeContended, "others changed the account's documents again and again")
-}
-
-func nothingToSet(account Doc, faults []string) error {
-	why := "has neither roles nor policies"
-	switch {
-	case account.Fields == nil:
-		why = "does not exist"
-	case len(faults) > 0:
-		why += " that can be read: " + strings.Join(faults, "; ")
-	}
-	return permanent(CodeNothing, "the payload has no part, and the account's document %s", why)
 }
