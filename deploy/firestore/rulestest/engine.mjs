@@ -22,7 +22,7 @@ export const identities = [
   { name: 'nobody' },
   { name: 'the account itself', uid: 'alice' },
   { name: 'another account', uid: 'bob' },
-  { name: 'an administrator', uid: 'carol', token: { roles: ['admin'], admin: true } },
+  { name: 'an administrator', uid: 'carol', token: { roles: ['admin', 'platform-admin'], admin: true } },
   { name: 'an anonymous account', uid: 'dave', token: { provider_id: 'anonymous', firebase: { sign_in_provider: 'anonymous' } } },
 ];
 

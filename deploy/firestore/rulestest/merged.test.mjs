@@ -49,7 +49,7 @@ test('nor do those wildcards open the work queues', async () => {
   const wrong = [];
   let cells = 0;
   await Promise.all(identities.map(async ({ name, token }) => {
-    const admin = token?.roles?.includes('admin');
+    const admin = token?.roles?.includes('platform-admin');
     const member = ['the account itself', 'another account'].includes(name);
     const paths = [...queues.map((c) => `${c}/one`), ...tenants.map((c) => `${condo}/${c}/one`), `${condo}/users/bob/notifications/n1`];
     for (const path of paths) {

@@ -17,12 +17,16 @@ const everybody = [
   { name: 'one of another client', uid: 'eva' },
   { name: 'a stranger', uid: 'zoe' },
   { name: 'an anonymous account', uid: 'dave', token: { provider_id: 'anonymous', firebase: { sign_in_provider: 'anonymous' } } },
-  { name: 'an administrator', uid: 'carol', token: { roles: ['viewer', 'admin'] } },
+  { name: 'a platform administrator', uid: 'paula', token: { roles: ['viewer', 'platform-admin'] } },
+  { name: 'a platform administrator of an organization', uid: 'piet', token: { roles: ['admin', 'platform-admin'], orgId: 'org-2' } },
+  { name: 'an administrator of no organization', uid: 'carol', token: { roles: ['viewer', 'admin'] } },
+  { name: 'an administrator whose organization is null', uid: 'nils', token: { roles: ['admin'], orgId: null } },
+  { name: 'an administrator of several organizations', uid: 'lea', token: { roles: ['admin'], orgId: ['org-1', 'org-2'] } },
   { name: 'an administrator of the organization', uid: 'olga', token: { roles: ['admin'], orgId: 'org-1' } },
   { name: 'an administrator of another organization', uid: 'otto', token: { roles: ['admin'], orgId: 'org-2' } },
   { name: 'one whose role is another', uid: 'vera', token: { roles: ['viewer', 'administrator'], orgId: 'org-1' } },
-  { name: 'one whose roles are a map', uid: 'max', token: { roles: { admin: true } } },
-  { name: 'one whose roles are no list', uid: 'tom', token: { roles: 'admin', role: 'admin', admin: true } },
+  { name: 'one whose roles are a map', uid: 'max', token: { roles: { admin: true, 'platform-admin': true }, orgId: 'org-1' } },
+  { name: 'one whose roles are no list', uid: 'tom', token: { roles: 'platform-admin', role: 'admin', admin: true, orgId: 'org-1' } },
 ];
 const people = [
   [`${condo}/users/ann`, { role: 'admin' }],
@@ -42,7 +46,8 @@ const message = { orgId: 'org-1', recipientId: 'ann', title: 'New matter', body:
 const bell = { title: 'Nuevo ticket', body: 'x', read: false, readAt: null, sourceEventId: 'e1', clientId: 'c1', condominiumId: 'd1' };
 
 // What is in each collection, and who may do what there; nobody else anything.
-const admins = ['an administrator', 'an administrator of the organization'];
+const platform = ['a platform administrator', 'a platform administrator of an organization'];
+const admins = [...platform, 'an administrator of the organization'];
 const members = ['ann', 'a neighbour'];
 const internal = { orgId: 'org-1', status: 'pending', jobType: 'notification_dispatch' };
 const collections = {
@@ -50,7 +55,7 @@ const collections = {
     fields: internal,
     may: {
       get: admins, listen: admins, 'list its organization': admins,
-      ...Object.fromEntries(['get one that is missing', 'list', 'list one', 'list its own', 'list what is unread'].map((o) => [o, ['an administrator']])),
+      ...Object.fromEntries(['get one that is missing', 'list', 'list one', 'list its own', 'list what is unread'].map((o) => [o, platform])),
     },
   },
   in_app_messages: {
@@ -135,6 +140,18 @@ for (const [collection, { fields, may }] of Object.entries(collections)) {
     assert.deepEqual(wrong, []);
   });
 }
+
+test('a job that names no organization is for platform administrators', async () => {
+  for (const collection of ['domain_events', 'outbox']) {
+    for (const [id, fields] of [['none', { status: 'pending' }], ['null', { status: 'pending', orgId: null }]]) {
+      await seed(env, [[`${collection}/${id}`, fields]]);
+      for (const { name } of everybody) {
+        const want = platform.includes(name) ? 'allow' : 'deny';
+        assert.equal(await verdict(as.get(name).doc(`${collection}/${id}`).get()), want, `${collection}/${id} as ${name}`);
+      }
+    }
+  }
+});
 
 test('an event is refused that a front end may not create', async (t) => {
   await seed(env, people);
