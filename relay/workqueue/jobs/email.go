@@ -61,7 +61,7 @@ func (e *Email) Send(ctx context.Context, m Message) ([]workqueue.Create, error)
 		return nil, workqueue.Coded(codeFailed, err)
 	}
 	if err := client.DialWithContext(ctx); err != nil {
-		return nil, workqueue.Coded(codeFailed, fmt.Errorf("connect to the SMTP server: %w", err))
+		return nil, workqueue.Coded(codeFailed, fmt.Errorf("connect to the SMTP server: %w", codesOnly(err)))
 	}
 	err = client.Send(msg)
 	_ = client.Close() // what was accepted is sent, however the conversation ends
@@ -82,10 +82,10 @@ func judge(msg *mail.Msg, err error) error {
 	}
 	send, ok := errors.AsType[*mail.SendError](err)
 	switch {
-	case ok && send.ErrorCode() >= 500:
-		return workqueue.Permanent(codeRefused, fmt.Errorf("the SMTP server refuses the message: %d", send.ErrorCode()))
+	case ok && refused(send):
+		return workqueue.Permanent(codeRefused, fmt.Errorf("the SMTP server refuses the message: %s", answerCodes(send.ErrorCode(), send.EnhancedStatusCode())))
 	case ok && send.ErrorCode() >= 400:
-		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP server defers the message: %d", send.ErrorCode()))
+		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP server does not take the message now: %s, at %s", answerCodes(send.ErrorCode(), send.EnhancedStatusCode()), send.Reason))
 	case ok && (send.Reason == mail.ErrSMTPMailFrom || send.Reason == mail.ErrSMTPRcptTo || send.Reason == mail.ErrSMTPData || send.Reason == mail.ErrConnCheck):
 		return workqueue.Coded(codeFailed, fmt.Errorf("the SMTP conversation ended before the message: %s", send.Reason)) // the whole error names the recipient
 	}

@@ -18,6 +18,7 @@ type postOffice struct {
 	// What it does to messages: answers to RCPT and to a message's end, "" for OK. "drop" ends
 	// the connection; "take and drop" after it has taken the message.
 	rcpt, end string
+	others    map[string]string // answers to other commands, by their verbs
 }
 
 func newPostOffice(t *testing.T) *postOffice {
@@ -47,6 +48,13 @@ func (p *postOffice) behave(rcpt, end string) {
 	p.rcpt, p.end = rcpt, end
 }
 
+// answer has it answer another command so.
+func (p *postOffice) answer(verb, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.others = map[string]string{verb: text}
+}
+
 func (p *postOffice) messages() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,11 +67,16 @@ func (p *postOffice) converse(conn net.Conn) {
 	say("220 post office")
 	for in.Scan() {
 		p.mu.Lock()
-		rcpt, end := p.rcpt, p.end
+		rcpt, end, others := p.rcpt, p.end, p.others
 		p.mu.Unlock()
-		switch verb, _, _ := strings.Cut(strings.ToUpper(in.Text()), " "); verb {
+		verb, _, _ := strings.Cut(strings.ToUpper(in.Text()), " ")
+		if text := others[verb]; text != "" {
+			say(text)
+			continue
+		}
+		switch verb {
 		case "EHLO":
-			say("250-post office\r\n250 8BITMIME")
+			say("250-post office\r\n250-8BITMIME\r\n250-ENHANCEDSTATUSCODES\r\n250 AUTH PLAIN")
 		case "RCPT":
 			if rcpt == "drop" {
 				return
