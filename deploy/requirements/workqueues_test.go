@@ -64,6 +64,8 @@ func askWorkQueues(t *testing.T, db *firestore.Client) {
 		"the bell of a person":           db.Collection(tenant.Path()+"/users/ann/"+notifications.CollectionBells).OrderBy("createdAt", firestore.Desc),
 		"what is unread in it":           db.Collection(tenant.Path()+"/users/ann/"+notifications.CollectionBells).Where("read", "==", false),
 		"jobs that a person looks after": db.Collection(outbox.Jobs).Where("status", "in", []string{outbox.JobFailed, outbox.JobDead}),
+		"jobs of a strange status":       db.Collection(outbox.Jobs).Where("status", "not-in", []string{outbox.JobPending, outbox.JobProcessing, outbox.JobSent, outbox.JobFailed, outbox.JobDead}),
+		"events of a strange status":     db.CollectionGroup(notifications.CollectionEvents).Where("status", "not-in", []string{notifications.StatusPending, notifications.StatusFailed}),
 		"jobs of a type":                 db.Collection(outbox.Jobs).Where("status", "==", outbox.JobDead).Where("jobType", "==", outbox.NotificationDispatch),
 		"people by the contract":         db.Collection(tenant.Path()+"/users").Where("role", "==", "admin").OrderBy("active", firestore.Asc),
 		"events by the contract": db.Collection(tenant.Path()+"/"+notifications.CollectionEvents).Where("status", "==", notifications.StatusPending).

@@ -35,7 +35,7 @@ func newFakeWork(q *fakeQueue) *fakeWork {
 func (w *fakeWork) Overviews(ctx context.Context) ([]desk.Overview, error) {
 	return []desk.Overview{{
 		Queue: "jobs", Collection: "outbox", Oldest: died, At: died.Add(90 * time.Second),
-		Statuses: []desk.StatusCount{{Status: "pending", Count: 3, Open: true}, {Status: "failed", Count: 100000, AtLeast: true, Requeues: true}},
+		Statuses: []desk.StatusCount{{Status: "pending", Count: 3, Open: true}, {Status: "failed", Count: 100000, AtLeast: true, Requeues: true}}, Other: 2, OtherAtLeast: true,
 	}, {Queue: "notifications", Collection: "notificationEvents", At: died.Add(90 * time.Second)}}, w.begin(ctx, "Overviews")
 }
 

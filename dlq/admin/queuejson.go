@@ -11,7 +11,9 @@ import (
 type WorkQueue struct {
 	Queue           string        `json:"queue" example:"jobs"`
 	Collection      string        `json:"collection" example:"outbox" doc:"The ID of its documents' collection, or of all collections of that ID."`
-	Statuses        []QueueStatus `json:"statuses" nullable:"false" doc:"Every status, in the order of a document's way."`
+	Statuses        []QueueStatus `json:"statuses" nullable:"false" doc:"Every status that the queue knows, in the order of a document's way."`
+	Other           int64         `json:"other" doc:"Documents whose status is another one, or that have none: nobody will ever act on them."`
+	OtherAtLeast    bool          `json:"otherAtLeast,omitempty" doc:"There may be more: one of the counts stopped, and then those that have no status are not counted."`
 	OldestPending   time.Time     `json:"oldestPending,omitzero" doc:"When the oldest of the pending documents was created; left out where there is none."`
 	OldestAgeMillis int64         `json:"oldestAgeMillis" example:"1500" doc:"How old that is; 0 where there is none."`
 	Here            *QueueHere    `json:"here,omitempty" doc:"How the instance that answers does; left out where it does not run the queue."`
@@ -95,7 +97,7 @@ type QueueRequeued struct {
 }
 
 func workQueueOf(o desk.Overview) WorkQueue {
-	w := WorkQueue{Queue: o.Queue, Collection: o.Collection, OldestPending: o.Oldest, Statuses: convert(o.Statuses, func(s desk.StatusCount) QueueStatus {
+	w := WorkQueue{Queue: o.Queue, Collection: o.Collection, Other: o.Other, OtherAtLeast: o.OtherAtLeast, OldestPending: o.Oldest, Statuses: convert(o.Statuses, func(s desk.StatusCount) QueueStatus {
 		return QueueStatus{s.Status, s.Count, s.AtLeast, s.Open, s.Requeues}
 	})}
 	if !o.Oldest.IsZero() {

@@ -28,7 +28,7 @@ type QueueItemList struct {
 
 type queueItemsInput struct {
 	Queue  string `path:"queue" example:"jobs" doc:"The queue's name."`
-	Status string `query:"status" maxLength:"100" example:"failed" doc:"Those with this status; see GET /queues."`
+	Status string `query:"status" maxLength:"100" example:"failed" doc:"Those with this status, also one that the queue does not know; without it those of all that it knows. See GET /queues."`
 	Tenant string `query:"tenant" maxLength:"1500" example:"org-1" doc:"Those of this tenant: of jobs an organization; of notifications clientId/condominiumId."`
 	PageQuery
 }
@@ -63,7 +63,7 @@ func (a *api) workQueues() {
 	}, a.listQueues)
 	register(a, route{
 		method: http.MethodGet, path: "/queues/{queue}/items", role: dlq.Viewer, name: "list-queue-items", tag: tagQueues,
-		summary: "List documents of a work queue", description: "Those created last first, without what they say. One that has no createdAt is counted, but not listed.",
+		summary: "List documents of a work queue", description: "Those created last first, without what they say. One that has no createdAt, or no status, is counted, but not listed.",
 		also: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, a.listQueueItems)
 	register(a, route{
@@ -92,6 +92,7 @@ func (a *api) overviews(ctx context.Context) ([]desk.Overview, error) {
 func overviewsGood(all []desk.Overview) time.Duration {
 	var n int64
 	for _, o := range all {
+		n += o.Other
 		for _, s := range o.Statuses {
 			n += s.Count
 		}

@@ -19,7 +19,7 @@ func TestQueues(t *testing.T) {
 	got := read[admin.WorkQueueList](f.do("dev-viewer", http.MethodGet, "/queues", ""), http.StatusOK)
 	want := []admin.WorkQueue{{
 		Queue: "jobs", Collection: "outbox", OldestPending: died, OldestAgeMillis: 90_000,
-		Statuses: []admin.QueueStatus{{Status: "pending", Count: 3, Open: true}, {Status: "failed", Count: 100000, AtLeast: true, Bad: true}},
+		Statuses: []admin.QueueStatus{{Status: "pending", Count: 3, Open: true}, {Status: "failed", Count: 100000, AtLeast: true, Bad: true}}, Other: 2, OtherAtLeast: true,
 		Here: &admin.QueueHere{
 			Instance: "jobs-1", Ready: true, Waiting: 2, Later: 1, Busy: 1, Workers: 16, Listener: "alive", ListenerSince: died,
 			RoundAt: died, RoundMillis: 1000, RoundFresh: 1,

@@ -54,7 +54,7 @@ func (s *server) queues(ctx context.Context, v *visit) (*page, error) {
 }
 
 func figuresOfQueue(q admin.WorkQueue, s staleLeases) queueFigures {
-	f := queueFigures{WorkQueue: q, Troubles: queueTroubles(q, s), Idle: q.Here == nil}
+	f := queueFigures{WorkQueue: q, Troubles: queueTroubles(q, s), Idle: q.Here == nil && q.Other == 0}
 	for _, st := range q.Statuses {
 		f.Tallies = append(f.Tallies, standingOf(q.Queue, "", st))
 		f.Idle = f.Idle && st.Count == 0

@@ -27,6 +27,7 @@ func says(t *testing.T, page string, wants ...string) {
 func TestQueuesTellWhatIsWrong(t *testing.T) {
 	f := setup(t)
 	_ = f.targets()
+	f.work.job("org-1", "pendign", nil)
 	f.work.set(func(h *workqueue.Health) {
 		h.Round.Error, h.Listener.State, h.Listener.Reason = "Unavailable", workqueue.ListenerRebuilding, "recycled"
 	})
@@ -37,7 +38,8 @@ func TestQueuesTellWhatIsWrong(t *testing.T) {
 			t.Fatalf("%s: status %d", path, status)
 		}
 		says(t, page, "1 job of queue jobs failed while it was sent: nobody knows whether it was.", "1 stale lock of queue jobs", "The oldest pending document of queue jobs is 3 h old.",
-			"1 document of queue notifications is failed", "The listener of queue jobs is being rebuilt. It ended for recycled.", "The last round through queue jobs failed: Unavailable.")
+			"1 document of queue notifications is failed", "The listener of queue jobs is being rebuilt. It ended for recycled.", "The last round through queue jobs failed: Unavailable.",
+			"Queue jobs has 1 document of an unknown status, or of none: nobody acts on them.")
 	}
 	_, page := p.get("/queues")
 	says(t, page, "1 of 16 workers are busy; 2 wait for one, 3 are due later", "the instance that answers does not run this queue")
@@ -70,8 +72,13 @@ func TestQueueItemsAreFilteredByTheAddress(t *testing.T) {
 	}
 	_, page = p.get("/queues/jobs?status=processing")
 	says(t, page, "stale lock")
-	_, page = p.get("/queues/jobs?status=none")
+	strange := f.work.job("org-3", "ded", nil)
+	_, page = p.get("/queues/jobs?status=ded")
+	says(t, page, "matter.created", "outbox-relay queue list jobs --status=ded")
+	_, page = p.get(jobPath(strange))
 	says(t, page, "is none of queue jobs")
+	_, page = p.get("/queues/jobs?status=none")
+	says(t, page, "No document is like that")
 	_, page = p.get("/queues/jobs?pageToken=none")
 	says(t, page, "This page cannot be shown")
 	if status, page := p.get("/queues/none"); status != http.StatusNotFound || !strings.Contains(page, "there is no work queue") {

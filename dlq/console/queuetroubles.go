@@ -48,6 +48,9 @@ func queueTroubles(q admin.WorkQueue, s staleLeases) []trouble {
 			Do:   "see whether an instance runs the queue (serve --queues) and whether its rounds go well: it takes such a document over by itself, within a minute or two",
 		})
 	}
+	if q.Other > 0 {
+		out = append(out, strangeStatus(q))
+	}
 	if t, old := oldTrouble(q); old {
 		out = append(out, t)
 	}
@@ -81,6 +84,18 @@ func badEnds(q admin.WorkQueue, s admin.QueueStatus) trouble {
 		t.Do = "mend what the last error says; an operator requeues it then"
 	}
 	return t
+}
+
+// strangeStatus tells of documents that the queue does not know for its own.
+func strangeStatus(q admin.WorkQueue) trouble {
+	count := howMany(q.Other, "document", "documents")
+	if q.OtherAtLeast {
+		count += " or more"
+	}
+	return trouble{
+		What: fmt.Sprintf("Queue %s has %s of an unknown status, or of none: nobody acts on them.", q.Queue, count), Path: "/queues#queue-" + q.Queue, LinkText: "Queues",
+		Do: "see docs/QUEUES.md for how to find them; mend whoever writes them, then set their status",
+	}
 }
 
 // maybeSent reports whether nobody knows whether documents of a status did what they are for.

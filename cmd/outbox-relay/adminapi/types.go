@@ -294,6 +294,8 @@ type WorkQueue struct {
 	Queue           string        `json:"queue"`
 	Collection      string        `json:"collection"`
 	Statuses        []QueueStatus `json:"statuses"`
+	Other           int64         `json:"other"` // of another status, or of none
+	OtherAtLeast    bool          `json:"otherAtLeast"`
 	OldestPending   time.Time     `json:"oldestPending"` // zero: nothing is pending
 	OldestAgeMillis int64         `json:"oldestAgeMillis"`
 	Here            *QueueHere    `json:"here"` // nil: the instance that answered does not run it

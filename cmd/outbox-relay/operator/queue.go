@@ -28,14 +28,17 @@ Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or 
 
 type queueListCmd struct {
 	Queue  string `arg:"" optional:"" help:"jobs or notifications; without it all queues are counted."`
-	Status string `placeholder:"STATUS" help:"Those with this status, such as failed."`
+	Status string `placeholder:"STATUS" help:"Those with this status, such as failed; also one that the queue does not know."`
 	Tenant string `placeholder:"TENANT" help:"Those of this tenant: of jobs an organization, of notifications clientId/condominiumId."`
 	pageFlags
 	apiFlags
 }
 
 // Help is the long text of queue list --help.
-func (c *queueListCmd) Help() string { return "Asks the admin API of a running service." + queueExits }
+func (c *queueListCmd) Help() string {
+	return "Asks the admin API of a running service. Other are documents of a status that the queue does not know, which --status lists by that word, or of none, which no filter finds: nobody acts on them. " +
+		"docs/QUEUES.md says what to do." + queueExits
+}
 
 // Validate is called by kong.
 func (c *queueListCmd) Validate() error {
@@ -86,12 +89,18 @@ func (d *desk) queues(all adminapi.WorkQueues) error {
 
 func counts(q adminapi.WorkQueue) string {
 	var parts []string
-	for _, s := range q.Statuses {
+	add := func(count int64, atLeast bool, status string) {
 		more := ""
-		if s.AtLeast {
+		if atLeast {
 			more = "+"
 		}
-		parts = append(parts, fmt.Sprintf("%d%s %s", s.Count, more, s.Status))
+		parts = append(parts, fmt.Sprintf("%d%s %s", count, more, status))
+	}
+	for _, s := range q.Statuses {
+		add(s.Count, s.AtLeast, s.Status)
+	}
+	if q.Other > 0 {
+		add(q.Other, q.OtherAtLeast, "other")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -11,6 +11,10 @@ type Overview struct {
 	Queue      string
 	Collection string // ID of its documents' collection, or of the collection group
 	Statuses   []StatusCount
+	// Other is how many documents have another status, or none: nobody will ever act on them. Those
+	// without one are among them where no count stopped, else OtherAtLeast says that there may be more.
+	Other        int64
+	OtherAtLeast bool
 	// Oldest is when the oldest of the pending documents was created; zero: there is none.
 	Oldest time.Time
 	At     time.Time // when this was counted, by the server's clock
@@ -66,7 +70,7 @@ const (
 	EventDeadLetter = "dead_letter"
 )
 
-// Filter selects documents. A zero field does not narrow.
+// Filter selects documents. A zero field narrows to those of the queue's own statuses, of whatever tenant.
 type Filter struct {
 	Status string `json:"status,omitempty"`
 	Tenant string `json:"tenant,omitempty"`

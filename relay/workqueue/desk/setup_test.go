@@ -100,6 +100,7 @@ func (r *rig) event(tenant notifications.Tenant, status string, second int, chan
 func (r *rig) set(path string, fields, change map[string]any) string {
 	r.t.Helper()
 	maps.Copy(fields, change)
+	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == firestore.Delete })
 	if _, err := r.db.Doc(path).Set(context.Background(), fields); err != nil {
 		r.t.Fatal(err)
 	}
