@@ -92,3 +92,44 @@ func TestBulkFreezesItsFilter(t *testing.T) {
 		})
 	}
 }
+
+// An unset variable in a script is no order to replay everything.
+func TestEmptyFilterSelectsNothing(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(adminapi.Selection{Items: make([]adminapi.Selected, 1)})
+	}))
+	defer server.Close()
+	bulk := []string{"dlq", "bulk", "--yes", "--no-follow", "--reason", "x"}
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{append(bulk[:len(bulk):len(bulk)], "--event-type", ""), "--event-type"},
+		{append(bulk[:len(bulk):len(bulk)], "--event-type="), "--event-type"},
+		{append(bulk[:len(bulk):len(bulk)], "--outbox", "accOutbox", "--consumer", ""), "--consumer"},
+		{append(bulk[:len(bulk):len(bulk)], "--from", ""), "--from"},
+		{append(bulk[:len(bulk):len(bulk)], "--id", ""), "--id is empty"},
+		{append(bulk[:len(bulk):len(bulk)], "--id", "a", "--pin", ""), "--pin"},
+		{bulk, "--all"},
+		{append(bulk[:len(bulk):len(bulk)], "--all", "--tier", "SAFE_AUTO"), "--all excludes"},
+		{append(bulk[:len(bulk):len(bulk)], "--all", "--id", "a"), "--all excludes"},
+		{[]string{"dlq", "list", "--tier", ""}, "--tier"},
+		{[]string{"dlq", "groups", "--trace-id", ""}, "--trace-id"},
+		{[]string{"dlq", "audit", "--actor", ""}, "--actor"},
+		{[]string{"queue", "list", "jobs", "--tenant", ""}, "--tenant"},
+	} {
+		got := runProgram(t, nil, "", append(tc.args[:len(tc.args):len(tc.args)], "--url", server.URL)...)
+		if got.code != shell.ExitUsage || !strings.Contains(got.stderr, tc.want) {
+			t.Errorf("%v: %+v, want exit code %d and %q", tc.args, got, shell.ExitUsage, tc.want)
+		}
+	}
+	if asked > 0 {
+		t.Errorf("the service was asked %d times", asked)
+	}
+	if got := runProgram(t, nil, "", "dlq", "bulk", "--all", "--dry-run", "--url", server.URL); got.code != shell.ExitOK || asked != 1 {
+		t.Errorf("--all: %d requests; %+v", asked, got)
+	}
+}

@@ -75,7 +75,7 @@ func TestDLQCommands(t *testing.T) {
 		{"trace", "viewer", []string{"trace", trace}, shell.ExitOK, []string{"RoleChanged", "AT"}},
 		{"audit", "viewer", []string{"audit", "--on", blocked}, shell.ExitOK, []string{"dev-security", "authorize", "withdraw", "discard", "made anew", "authorized"}},
 		{"bulk without a terminal", "operator", []string{"bulk", "--tier", "REVIEW_REQUIRED", "--reason", "x"}, shell.ExitUsage, []string{"--yes"}},
-		{"bulk without a reason", "operator", []string{"bulk", "--yes"}, shell.ExitUsage, []string{"--reason is required"}},
+		{"bulk without a reason", "operator", []string{"bulk", "--all", "--yes"}, shell.ExitUsage, []string{"--reason is required"}},
 		{"rehearsal", "operator", []string{"bulk", "--event-type", "WalletDeducted", "--dry-run"}, shell.ExitOK, []string{"2 dead letters would be replayed", review}},
 		{"bulks before the first", "operator", []string{"bulks"}, shell.ExitOK, []string{"no bulk replays"}},
 		{"follow of nothing", "operator", []string{"follow", "nothing"}, shell.ExitNotFound, nil},

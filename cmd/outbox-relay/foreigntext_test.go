@@ -98,7 +98,7 @@ func TestForeignTextIsOnlyText(t *testing.T) {
 		{"/freezes", filled[adminapi.List[adminapi.Freeze]](), []string{"dlq", "freezes"}},
 		{"/freezes/x/release", filled[adminapi.Released](), append([]string{"dlq", "release", "x"}, why...)},
 		{"/replays", filled[adminapi.List[adminapi.Bulk]](), []string{"dlq", "bulks"}},
-		{"/replays", filled[adminapi.Selection](), []string{"dlq", "bulk", "--dry-run"}},
+		{"/replays", filled[adminapi.Selection](), []string{"dlq", "bulk", "--all", "--dry-run"}},
 		{"/replays/x", filled[adminapi.Bulk](), []string{"dlq", "follow", "x"}},
 		{"/replays/x/cancel", filled[adminapi.Bulk](), append([]string{"dlq", "cancel", "x"}, why...)},
 		{"/trace/x", filled[adminapi.Timeline](), []string{"dlq", "trace", "x"}},

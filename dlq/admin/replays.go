@@ -17,7 +17,7 @@ import (
 // BulkOrder asks for a bulk replay, of what a filter selects or of single dead
 // letters.
 type BulkOrder struct {
-	Filter        *Filter  `json:"filter,omitempty" doc:"What to replay: this or ids. Closed dead letters and those of SECURITY_BLOCK are left out."`
+	Filter        *Filter  `json:"filter,omitempty" doc:"What to replay: this or ids; {} is everything that is open. Closed dead letters and those of SECURITY_BLOCK are left out."`
 	IDs           []string `json:"ids,omitempty" nullable:"false" minItems:"1" maxItems:"200" example:"[\"7f0c:acc-1:3\"]" doc:"IDs of what to replay, instead of a filter."`
 	DryRun        bool     `json:"dryRun,omitempty" doc:"Only tell what it would take."`
 	Pin           string   `json:"pin,omitempty" maxLength:"200" example:"2.1d3k.Zx9" doc:"Of the dry run that was looked at. The order is refused (412) when it would take anything else now, or the same as it is not any more."`
@@ -147,7 +147,7 @@ func (a *api) replays() {
 	register(a, route{
 		method: http.MethodPost, path: "/replays", role: dlq.Operator, name: "start-bulk-replay", tag: tagReplays,
 		summary: "Replay many dead letters",
-		description: "What the filter selects now, or the ids name, is pinned: nothing else is ever replayed by it. With dryRun it is only told; " +
+		description: "What the filter selects now, or the ids name, is pinned: nothing else is ever replayed by it. An order without both is refused, and the filter {} selects everything that is open. With dryRun it is only told; " +
 			"with the pin of such an answer exactly that is replayed, or nothing. A few go first; while they succeed it goes faster, up to ratePerSecond, and it stops when too many fail. SECURITY_BLOCK is never taken.",
 		status: http.StatusAccepted, also: []int{http.StatusConflict, http.StatusPreconditionFailed},
 		responses: map[string]*huma.Response{

@@ -9,13 +9,13 @@ import (
 )
 
 type auditCmd struct {
-	Actor   string `placeholder:"IDENTITY" help:"By this identity; relay is the service itself."`
-	Action  string `placeholder:"ACTION" help:"replay, discard, authorize, release, ..."`
-	On      string `placeholder:"ID" help:"About this dead letter, aggregate, lane, bulk replay or document of a work queue."`
-	Subject string `placeholder:"KIND" help:"dead_letter, freeze, lane, bulk_replay, outbox, queue_item or access."`
-	TraceID string `name:"trace-id" placeholder:"ID" help:"Of this trace."`
-	From    when   `placeholder:"TIME" help:"Since: a time in RFC 3339, or a duration back from now such as 2h."`
-	To      when   `placeholder:"TIME" help:"Before, likewise."`
+	Actor   word `placeholder:"IDENTITY" help:"By this identity; relay is the service itself."`
+	Action  word `placeholder:"ACTION" help:"replay, discard, authorize, release, ..."`
+	On      word `placeholder:"ID" help:"About this dead letter, aggregate, lane, bulk replay or document of a work queue."`
+	Subject word `placeholder:"KIND" help:"dead_letter, freeze, lane, bulk_replay, outbox, queue_item or access."`
+	TraceID word `name:"trace-id" placeholder:"ID" help:"Of this trace."`
+	From    when `placeholder:"TIME" help:"Since: a time in RFC 3339, or a duration back from now such as 2h."`
+	To      when `placeholder:"TIME" help:"Before, likewise."`
 	pageFlags
 	apiFlags
 }
@@ -24,12 +24,12 @@ type auditCmd struct {
 func (c *auditCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		query := url.Values{}
-		for name, value := range map[string]string{
+		for name, value := range map[string]word{
 			"actor": c.Actor, "action": c.Action, "on": c.On, "subject": c.Subject, "traceId": c.TraceID,
-			"from": c.From.query(), "to": c.To.query(),
+			"from": word(c.From.query()), "to": word(c.To.query()),
 		} {
 			if value != "" {
-				query.Set(name, value)
+				query.Set(name, string(value))
 			}
 		}
 		c.add(query)

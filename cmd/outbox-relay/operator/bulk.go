@@ -22,7 +22,8 @@ import (
 type bulkCmd struct {
 	filterFlags
 	ID       []string `name:"id" sep:"none" placeholder:"ID" help:"This dead letter, instead of those that a filter selects; may be given many times."`
-	Pin      string   `placeholder:"PIN" help:"Of a --dry-run --json, or of the console: begin only if the same would be replayed, as it was then."`
+	All      bool     `help:"Everything that is open, instead of a filter or --id."`
+	Pin      word     `placeholder:"PIN" help:"Of a --dry-run --json, or of the console: begin only if the same would be replayed, as it was then."`
 	Rate     float64  `placeholder:"N" help:"Replays a second at most; the default is the catalog's. It begins with a few and a tenth of it."`
 	Reason   string   `short:"r" placeholder:"TEXT" help:"Why; it is recorded with every replay. Required unless --dry-run."`
 	DryRun   bool     `help:"Only tell what would be replayed."`
@@ -33,9 +34,16 @@ type bulkCmd struct {
 
 // Validate names flags that do not fit together.
 func (c *bulkCmd) Validate() error {
+	filtered := c.filter() != (dlq.Filter{})
 	switch {
-	case len(c.ID) > 0 && c.filter() != (dlq.Filter{}):
+	case slices.Contains(c.ID, ""):
+		return errors.New("--id is empty")
+	case len(c.ID) > 0 && filtered:
 		return errors.New("--id and a filter exclude each other")
+	case c.All && (filtered || len(c.ID) > 0):
+		return errors.New("--all excludes --id and a filter")
+	case !c.All && !filtered && len(c.ID) == 0:
+		return errors.New("nothing says what to replay: give a filter, --id, or --all for everything that is open")
 	case c.Rate < 0:
 		return fmt.Errorf("--rate is %v, want more than 0", c.Rate)
 	case !c.DryRun && strings.TrimSpace(c.Reason) == "":
@@ -46,7 +54,7 @@ func (c *bulkCmd) Validate() error {
 
 // Help is the long text of dlq bulk --help.
 func (c *bulkCmd) Help() string {
-	return `The selection is pinned when the bulk replay is made, of what was dead when the command began, or before --to: what dies later is not part of it. With nothing to replay it says so and ends well. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
+	return `It takes what a filter selects, what --id names, or with --all everything that is open. The selection is pinned when the bulk replay is made, of what was dead when the command began, or before --to: what dies later is not part of it. With nothing to replay it says so and ends well. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
 
 It tells what it would take and asks; what is replayed then is exactly that, or nothing. Without a terminal it needs --yes. Then it follows to the end. Ctrl-C ends the following alone: the bulk replay goes on, and dlq cancel stops it.` + dlqExits
 }
@@ -85,7 +93,7 @@ func (c *bulkCmd) Run(ctx context.Context, p shell.Process) error {
 
 // request is what the flags ask for, as a dry run.
 func (c *bulkCmd) request() adminapi.BulkRequest {
-	r := adminapi.BulkRequest{IDs: c.ID, DryRun: true, Pin: c.Pin, RatePerSecond: c.Rate, Reason: c.Reason}
+	r := adminapi.BulkRequest{IDs: c.ID, DryRun: true, Pin: string(c.Pin), RatePerSecond: c.Rate, Reason: c.Reason}
 	if len(c.ID) == 0 {
 		filter := c.filter()
 		if filter.To.IsZero() { // what dies after the look at it is not taken

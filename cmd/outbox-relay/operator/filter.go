@@ -2,6 +2,7 @@ package operator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -12,26 +13,26 @@ import (
 
 // filterFlags select dead letters. Those that are given hold together.
 type filterFlags struct {
-	EventID    string `name:"event-id" placeholder:"ID" help:"Of this event."`
-	EventType  string `placeholder:"TYPE" help:"Of this event type."`
-	TraceID    string `name:"trace-id" placeholder:"ID" help:"Of this trace."`
-	Aggregate  string `placeholder:"ID" help:"Of this aggregate."`
-	Tier       string `placeholder:"TIER" help:"SAFE_AUTO, REVIEW_REQUIRED or SECURITY_BLOCK."`
-	State      string `placeholder:"STATE" help:"scheduled, awaiting_review, blocked, authorized, replayed or discarded."`
-	Outbox     string `placeholder:"NAME" help:"Of this outbox."`
-	Lane       string `placeholder:"LANE" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
-	DeadReason string `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE, CLAIMS_REFRESH_FAILED or RESTORED."`
-	Group      string `placeholder:"ID" help:"Of this group, as dlq groups lists them."`
-	Consumer   string `placeholder:"NAME" help:"Of this consumer, which could not handle the event."`
-	From       when   `placeholder:"TIME" help:"Dead since: a time in RFC 3339, or a duration back from now such as 2h."`
-	To         when   `placeholder:"TIME" help:"Dead before, likewise."`
+	EventID    word `name:"event-id" placeholder:"ID" help:"Of this event."`
+	EventType  word `placeholder:"TYPE" help:"Of this event type."`
+	TraceID    word `name:"trace-id" placeholder:"ID" help:"Of this trace."`
+	Aggregate  word `placeholder:"ID" help:"Of this aggregate."`
+	Tier       word `placeholder:"TIER" help:"SAFE_AUTO, REVIEW_REQUIRED or SECURITY_BLOCK."`
+	State      word `placeholder:"STATE" help:"scheduled, awaiting_review, blocked, authorized, replayed or discarded."`
+	Outbox     word `placeholder:"NAME" help:"Of this outbox."`
+	Lane       word `placeholder:"LANE" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
+	DeadReason word `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE, CLAIMS_REFRESH_FAILED or RESTORED."`
+	Group      word `placeholder:"ID" help:"Of this group, as dlq groups lists them."`
+	Consumer   word `placeholder:"NAME" help:"Of this consumer, which could not handle the event."`
+	From       when `placeholder:"TIME" help:"Dead since: a time in RFC 3339, or a duration back from now such as 2h."`
+	To         when `placeholder:"TIME" help:"Dead before, likewise."`
 }
 
 func (f filterFlags) filter() dlq.Filter {
 	return dlq.Filter{
-		EventID: f.EventID, EventType: f.EventType, TraceID: f.TraceID, AggregateID: f.Aggregate,
-		Tier: contracts.Tier(f.Tier), State: contracts.DeadState(f.State), Outbox: f.Outbox, Lane: contracts.Lane(f.Lane),
-		Reason: contracts.Reason(f.DeadReason), Group: f.Group, Consumer: f.Consumer, From: f.From.Time, To: f.To.Time,
+		EventID: string(f.EventID), EventType: string(f.EventType), TraceID: string(f.TraceID), AggregateID: string(f.Aggregate),
+		Tier: contracts.Tier(f.Tier), State: contracts.DeadState(f.State), Outbox: string(f.Outbox), Lane: contracts.Lane(f.Lane),
+		Reason: contracts.Reason(f.DeadReason), Group: string(f.Group), Consumer: string(f.Consumer), From: f.From.Time, To: f.To.Time,
 	}
 }
 
@@ -50,6 +51,19 @@ func filterQuery(f dlq.Filter) (url.Values, error) {
 		query.Set(name, fmt.Sprint(value))
 	}
 	return query, nil
+}
+
+// word is the value of a flag that narrows. One that is given and empty, as an unset
+// variable makes it, would select everything.
+type word string
+
+// UnmarshalText refuses that.
+func (w *word) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("it is empty: leave the flag out, or give it a value")
+	}
+	*w = word(text)
+	return nil
 }
 
 // when is a time on the command line: RFC 3339, or a duration back from now.

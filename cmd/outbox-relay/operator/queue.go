@@ -28,8 +28,8 @@ Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or 
 
 type queueListCmd struct {
 	Queue  string `arg:"" optional:"" help:"jobs or notifications; without it all queues are counted."`
-	Status string `placeholder:"STATUS" help:"Those with this status, such as failed; also one that the queue does not know."`
-	Tenant string `placeholder:"TENANT" help:"Those of this tenant: of jobs an organization, of notifications clientId/condominiumId."`
+	Status word   `placeholder:"STATUS" help:"Those with this status, such as failed; also one that the queue does not know."`
+	Tenant word   `placeholder:"TENANT" help:"Those of this tenant: of jobs an organization, of notifications clientId/condominiumId."`
 	pageFlags
 	apiFlags
 }
@@ -55,9 +55,9 @@ func (c *queueListCmd) Run(ctx context.Context, p shell.Process) error {
 			return show(ctx, d, "/queues", nil, d.queues)
 		}
 		query := url.Values{}
-		for name, value := range map[string]string{"status": c.Status, "tenant": c.Tenant} {
+		for name, value := range map[string]word{"status": c.Status, "tenant": c.Tenant} {
 			if value != "" {
-				query.Set(name, value)
+				query.Set(name, string(value))
 			}
 		}
 		c.add(query)
