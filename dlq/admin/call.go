@@ -12,10 +12,11 @@ import (
 
 // call is what is known of one request while it is answered.
 type call struct {
-	method  string
-	who     auth.Identity // zero before it is known
-	route   *route        // nil: none
-	traceID string        // of what it is about, once that is known
+	method    string
+	who       auth.Identity // zero before it is known
+	route     *route        // nil: none
+	traceID   string        // of what it is about, once that is known
+	forbidden string        // why the queue judges that who asks may not; "": it does not
 }
 
 type callKey struct{}

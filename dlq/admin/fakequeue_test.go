@@ -224,7 +224,10 @@ func (q *fakeQueue) Audit(ctx context.Context, _ dlq.AuditFilter, p dlq.Page) (d
 	return dlq.Paged[*dlq.Entry]{Items: []*dlq.Entry{{ID: "e", At: died, Actor: "a", Role: dlq.Operator, Subject: dlq.SubjectLane}}}, q.begin(ctx, "Audit")
 }
 
-func (q *fakeQueue) Record(_ context.Context, e *dlq.Entry) error {
+func (q *fakeQueue) Record(ctx context.Context, e *dlq.Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.entries = append(q.entries, e)

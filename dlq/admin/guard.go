@@ -75,6 +75,9 @@ func (g *guard) answer(a *answer, w http.ResponseWriter, r *http.Request, c *cal
 		}
 	}
 	g.mux.ServeHTTP(a, r)
+	if c.forbidden != "" {
+		g.turnedAway.note(r, c, c.who, "queue", c.forbidden)
+	}
 }
 
 // panicText tells a panic by its type where its text may hold data.
@@ -127,7 +130,7 @@ func (g *guard) known(_ http.ResponseWriter, r *http.Request, c *call) *Problem 
 		if p := g.pace(g.outsiders, refusal.Name); p != nil {
 			return p
 		}
-		g.turnedAway.note(r.Context(), auth.Identity{Name: refusal.Name}, refusal.Code, refusal.Detail)
+		g.turnedAway.note(r, c, auth.Identity{Name: refusal.Name}, refusal.Code, refusal.Detail)
 		return problem(http.StatusForbidden, refusal.Detail, refusal.Hint)
 	case auth.Off:
 		return problem(http.StatusServiceUnavailable, refusal.Detail, refusal.Hint)
@@ -201,6 +204,6 @@ func (g *guard) permitted(_ http.ResponseWriter, r *http.Request, c *call) *Prob
 		return nil
 	}
 	detail := fmt.Sprintf("this needs the role %s, and %s has %s", c.route.role, c.who.Name, c.who.Role)
-	g.turnedAway.note(r.Context(), c.who, "role", c.method+" "+c.route.path+": "+detail)
+	g.turnedAway.note(r, c, c.who, "role", detail)
 	return problem(http.StatusForbidden, detail, "ask someone with the role "+c.route.role.String())
 }

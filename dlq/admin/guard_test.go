@@ -136,8 +136,57 @@ func TestWhoIsTurnedAwayIsAudited(t *testing.T) {
 	}
 	known := setup(t)
 	known.do("dev-viewer", http.MethodPost, "/dlq/x/replay", because).refused(http.StatusForbidden, "needs the role operator")
-	if len(known.queue.entries) != 1 || known.queue.entries[0].Role != dlq.Viewer || !strings.Contains(known.queue.entries[0].Reason, "/dlq/{id}/replay") {
+	if len(known.queue.entries) != 1 || known.queue.entries[0].Role != dlq.Viewer || !strings.Contains(known.queue.entries[0].Reason, "POST /dlq/x/replay") {
 		t.Errorf("got %+v", known.queue.entries)
+	}
+}
+
+// What depends on the dead letter, the queue refuses.
+func TestWhoIsRefusedByTheQueueIsAudited(t *testing.T) {
+	f := setup(t)
+	f.queue.err = &dlq.Refusal{Kind: dlq.Forbidden, Detail: "to discard a dead letter of SECURITY_BLOCK needs the role security", Hint: "h"}
+	f.do("dev-operator", http.MethodPost, "/dlq/7f0c:acc%2F1:3/discard", because).refused(http.StatusForbidden, "SECURITY_BLOCK")
+	f.do("dev-operator", http.MethodPost, "/dlq/another/discard", because).refused(http.StatusForbidden, "SECURITY_BLOCK")
+	f.queue.err = &dlq.Refusal{Kind: dlq.Conflict, Detail: "it is replayed already", Hint: "h"}
+	f.do("dev-operator", http.MethodPost, "/dlq/x/replay", because).refused(http.StatusConflict, "already")
+	if len(f.queue.entries) != 1 {
+		t.Fatalf("%d entries, want the one of what is forbidden, once a minute", len(f.queue.entries))
+	}
+	e := f.queue.entries[0]
+	if e.Actor != "dev-operator" || e.Role != dlq.Operator || e.Subject != dlq.SubjectAccess ||
+		e.Reason != "POST /dlq/7f0c:acc%2F1:3/discard: to discard a dead letter of SECURITY_BLOCK needs the role security" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// A harmless refusal does not hide another.
+func TestEachOperationThatIsRefusedIsAudited(t *testing.T) {
+	f := setup(t)
+	long := strings.Repeat("x", 1400)
+	for range 2 {
+		f.do("dev-viewer", http.MethodGet, "/replays", "").refused(http.StatusForbidden, "needs the role operator")
+		f.do("dev-viewer", http.MethodPost, "/freezes/acc-1/release", because).refused(http.StatusForbidden, "needs the role security")
+		f.do("dev-viewer", http.MethodPost, "/dlq/"+long+"/uncover", because).refused(http.StatusForbidden, "needs the role security")
+	}
+	if len(f.queue.entries) != 3 {
+		t.Fatalf("%d entries, want 3", len(f.queue.entries))
+	}
+	for n, want := range []string{"GET /replays: ", "POST /freezes/acc-1/release: ", "POST /dlq/xxx"} {
+		if got := f.queue.entries[n].Reason; !strings.HasPrefix(got, want) || len(got) > 1200 {
+			t.Errorf("got %q, want it to begin with %q", got, want)
+		}
+	}
+}
+
+// Who hangs up before the answer is written down all the same.
+func TestWhoHangsUpIsAudited(t *testing.T) {
+	f := setup(t)
+	r := request(t, "dev-viewer", http.MethodPost, "/dlq/x/replay", because)
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	send(t, f.handler, r.WithContext(ctx)).refused(http.StatusForbidden, "needs the role operator")
+	if len(f.queue.entries) != 1 {
+		t.Errorf("%d entries, want 1", len(f.queue.entries))
 	}
 }
 

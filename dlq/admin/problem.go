@@ -99,10 +99,13 @@ func (a *api) failed(ctx context.Context, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
+	c := callOf(ctx)
 	if r, ok := errors.AsType[*dlq.Refusal](err); ok {
+		if r.Kind == dlq.Forbidden {
+			c.forbidden = r.Detail
+		}
 		return refused(r)
 	}
-	c := callOf(ctx)
 	code := contracts.CodeOf(err)
 	if code == "InvalidArgument" || code == "OutOfRange" {
 		return problem(http.StatusUnprocessableEntity, "Firestore takes no such value", "correct the request")
