@@ -71,11 +71,11 @@ type freezesInput struct {
 const maxFreezesHeld = 20
 
 type freezeInput struct {
-	AggregateID string `path:"aggregateId" example:"acc-1" doc:"The aggregate, percent-encoded."`
+	AggregateID string `path:"aggregateId" example:"acc-1" doc:"The aggregate, percent-encoded. Those named . and .., which no path carries, stand as %252E and %252E. there."`
 }
 
 type releaseInput struct {
-	AggregateID string `path:"aggregateId" example:"acc-1" doc:"The aggregate, percent-encoded."`
+	AggregateID string `path:"aggregateId" example:"acc-1" doc:"The aggregate, percent-encoded. Those named . and .., which no path carries, stand as %252E and %252E. there."`
 	IfMatch     string `header:"If-Match" example:"\"1d3k\"" doc:"The etag of the freeze that the caller looked at. The release is refused (412) when that was changed since, as by another dead letter."`
 	Body        Why
 }
@@ -158,7 +158,8 @@ func (a *api) held(ctx context.Context, outboxes []string, aggregateID string) (
 }
 
 func (a *api) getFreeze(ctx context.Context, in *freezeInput) (*output[FreezeDetail], error) {
-	freeze, err := a.config.Freezes.Freeze(ctx, in.AggregateID)
+	aggregate := dlq.NamedFreeze(in.AggregateID)
+	freeze, err := a.config.Freezes.Freeze(ctx, aggregate)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (a *api) getFreeze(ctx context.Context, in *freezeInput) (*output[FreezeDet
 	if err := a.countHeld(ctx, &out.Freeze); err != nil {
 		return nil, err
 	}
-	open, err := a.config.Freezes.Overtaken(ctx, in.AggregateID)
+	open, err := a.config.Freezes.Overtaken(ctx, aggregate)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (a *api) release(ctx context.Context, in *releaseInput) (*output[Released],
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.config.Freezes.Release(ctx, in.AggregateID, dlq.Release{Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
+	r, err := a.config.Freezes.Release(ctx, dlq.NamedFreeze(in.AggregateID), dlq.Release{Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
 	if err != nil {
 		return nil, err
 	}

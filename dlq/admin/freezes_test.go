@@ -25,3 +25,18 @@ func TestHeldIsCountedWhenAskedFor(t *testing.T) {
 		t.Errorf("freeze of %q with %d open (-want +got):\n%s", f.queue.id, len(one.Open), diff)
 	}
 }
+
+func TestAggregatesNamedByDotsAreReleased(t *testing.T) {
+	f := setup(t)
+	for path, want := range map[string]string{"%252E": ".", "%252E.": "..", "%25252E": "%2E", "acc-1": "acc-1"} {
+		read[admin.FreezeDetail](f.do("dev-viewer", http.MethodGet, "/freezes/"+path, ""), http.StatusOK)
+		if f.queue.id != want {
+			t.Errorf("%s: looked at %q, want %q", path, f.queue.id, want)
+		}
+		f.queue.id = "none"
+		read[admin.Released](f.do("dev-security", http.MethodPost, "/freezes/"+path+"/release", because), http.StatusAccepted)
+		if f.queue.id != want {
+			t.Errorf("%s: released %q, want %q", path, f.queue.id, want)
+		}
+	}
+}

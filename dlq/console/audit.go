@@ -153,7 +153,7 @@ func auditLink(e admin.AuditEntry) string {
 	case e.Subject == dlq.SubjectBulk:
 		return pathTo("replays", e.On)
 	case e.Subject == dlq.SubjectFreeze:
-		return pathTo("freezes", e.On)
+		return pathTo("freezes", dlq.FreezeName(e.On))
 	case e.Subject == dlq.SubjectLane:
 		return pathTo("lanes")
 	case e.Subject == dlq.SubjectQueueItem:

@@ -24,10 +24,11 @@ type freezeContent struct {
 var freezeDone = map[string]string{"release": "The release has begun. What was held goes on, in order; the freeze is gone when all of it is on its way."}
 
 func loadFreeze(ctx context.Context, v *visit) (*page, error) {
-	aggregate := v.PathValue("aggregateId")
+	name := v.PathValue("aggregateId")
+	aggregate := dlq.NamedFreeze(name)
 	p := &page{Title: "Freeze of " + aggregate, Section: "freezes", Follows: []string{topicFreezes + ":" + aggregate, topicDLQ}}
 	p.Notice = doneNotice(v, freezeDone)
-	f, err := get[admin.FreezeDetail](ctx, v.ask, apiPath("freezes", aggregate), nil)
+	f, err := get[admin.FreezeDetail](ctx, v.ask, apiPath("freezes", name), nil)
 	if problem, ok := errors.AsType[*admin.Problem](err); ok && problem.Status == http.StatusNotFound {
 		p.Content = freezeContent{Aggregate: aggregate, Gone: true}
 		return p, nil
@@ -42,19 +43,19 @@ func loadFreeze(ctx context.Context, v *visit) (*page, error) {
 }
 
 func releaseFreeze(ctx context.Context, v *visit) (string, error) {
-	aggregate := v.PathValue("aggregateId")
+	name := v.PathValue("aggregateId")
 	saw, err := v.saw()
 	if err != nil {
 		return "", err
 	}
-	_, err = post[admin.Released](ctx, v.ask, apiPath("freezes", aggregate, "release"), admin.Why{Reason: v.reason()}, saw)
-	return done(pathTo("freezes", aggregate), "release"), err
+	_, err = post[admin.Released](ctx, v.ask, apiPath("freezes", name, "release"), admin.Why{Reason: v.reason()}, saw)
+	return done(pathTo("freezes", name), "release"), err
 }
 
 // release is the act, and what it would do.
 func (c freezeContent) release(v *visit) act {
 	a := act{
-		Name: "release", Label: "Release it", Post: pathTo("freezes", c.Aggregate, "release"), Danger: true, NeedsReason: true,
+		Name: "release", Label: "Release it", Post: pathTo("freezes", dlq.FreezeName(c.Aggregate), "release"), Danger: true, NeedsReason: true,
 		Will: c.will(), Fields: map[string]string{fieldETag: c.F.ETag},
 	}
 	if !strings.HasPrefix(c.Aggregate, "-") && pastable(c.Aggregate) {

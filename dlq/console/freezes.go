@@ -60,7 +60,7 @@ const lettersShown = 5
 
 func frozenAs(f admin.Freeze) freezeView {
 	shown := min(len(f.DeadLetters), lettersShown)
-	return freezeView{Freeze: f, Path: pathTo("freezes", f.AggregateID), Letters: f.DeadLetters[:shown], More: len(f.DeadLetters) - shown}
+	return freezeView{Freeze: f, Path: pathTo("freezes", dlq.FreezeName(f.AggregateID)), Letters: f.DeadLetters[:shown], More: len(f.DeadLetters) - shown}
 }
 
 // Releasing reports whether its release is under way.

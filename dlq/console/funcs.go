@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"outboxrelay/dlq"
 )
 
 // funcs are what templates can call.
@@ -26,6 +28,8 @@ var funcs = template.FuncMap{
 	"thousands": thousands,
 	"howMany":   howMany,
 	"visible":   visible,
+
+	"freezeName": dlq.FreezeName,
 }
 
 // pathTo joins segments of a path below Prefix, each escaped.

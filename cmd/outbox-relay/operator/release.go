@@ -7,6 +7,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
+	"outboxrelay/dlq"
 )
 
 type releaseCmd struct {
@@ -19,7 +20,7 @@ type releaseCmd struct {
 func (c *releaseCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		var released adminapi.Released
-		answer, err := d.Post(ctx, adminapi.Path("freezes", c.Aggregate, "release"), c.body(), &released)
+		answer, err := d.Post(ctx, adminapi.Path("freezes", dlq.FreezeName(c.Aggregate), "release"), c.body(), &released)
 		if err != nil {
 			return err
 		}
