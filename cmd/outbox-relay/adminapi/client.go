@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -147,6 +148,8 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
+	connected := false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
@@ -172,12 +175,12 @@ func (c *Client) once(ctx context.Context, method, path string, query url.Values
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
 		}
-		return nil, &unreachable{fmt.Errorf("ask %s: %w", c.base.Host, err)}
+		return nil, &unreachable{fmt.Errorf("ask %s: %w", c.base.Host, err), connected && method == http.MethodPost}
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return nil, &unreachable{fmt.Errorf("read answer of %s: %w", c.base.Host, err)}
+		return nil, &unreachable{fmt.Errorf("read answer of %s: %w", c.base.Host, err), method == http.MethodPost}
 	}
 	return judge(resp, data)
 }
@@ -224,9 +227,22 @@ func (c *Client) pauseAfter(err error) (pause time.Duration, again bool) {
 // unreachable is a request that got no answer. Whoever is there in the service's
 // place may have written part of it, as the names in a certificate: it is told in
 // one line.
-type unreachable struct{ err error }
+type unreachable struct {
+	err  error
+	done bool // what was asked for may have been done
+}
 
-func (e *unreachable) Error() string { return terminal.Line(e.err.Error()) }
+// mayBeDone is told of a change whose answer is missing.
+const mayBeDone = "it is not known whether it was done; look before you ask again"
+
+func (e *unreachable) Error() string {
+	text := terminal.Line(e.err.Error())
+	if e.done {
+		text += "\n" + mayBeDone
+	}
+	return text
+}
+
 func (e *unreachable) Unwrap() error { return e.err }
 
 // retryAfter reads the header in its form of seconds; 0: none.

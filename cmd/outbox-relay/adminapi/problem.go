@@ -20,8 +20,11 @@ type Problem struct {
 
 func problemOf(resp *http.Response, kind string, data []byte) *Problem {
 	p := &Problem{}
-	if kind == "application/problem+json" {
+	switch {
+	case kind == "application/problem+json":
 		_ = json.Unmarshal(data, p) // what cannot be read says nothing; the status does
+	case resp.StatusCode >= http.StatusInternalServerError && resp.Request.Method == http.MethodPost: // a proxy's
+		p.Hint = mayBeDone
 	}
 	p.Status, p.retryAfter = resp.StatusCode, retryAfter(resp.Header)
 	if p.Title == "" {
