@@ -34,7 +34,7 @@ func (a *api) listing() {
 	}, a.countDeadLetters)
 	register(a, route{
 		method: http.MethodGet, path: "/dlq/named", role: dlq.Viewer, name: "named-dead-letters", tag: tagDeadLetters,
-		summary: "Look at some dead letters again", description: "In the order of the IDs, without their records. Those that are gone are left out.",
+		summary: "Look at some dead letters again", description: "In the order of the IDs, without their records. Those that are gone are left out, and one that is named twice comes once.",
 		also: []int{http.StatusUnprocessableEntity},
 	}, a.namedDeadLetters)
 }

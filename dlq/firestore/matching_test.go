@@ -31,7 +31,7 @@ func testMatching(t *testing.T, f *fixture) {
 func testNamed(t *testing.T, f *fixture) {
 	one := f.die("accOutbox", "WalletDeducted", "a", 1)
 	two := f.die("accOutbox", "WalletDeducted", "b", 1)
-	items, err := f.queue.Named(t.Context(), []string{two.ID, "gone", "not/possible", "", one.ID})
+	items, err := f.queue.Named(t.Context(), []string{two.ID, "gone", "not/possible", two.ID, "", one.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
