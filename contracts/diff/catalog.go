@@ -77,9 +77,10 @@ func (d *differ) targets() {
 
 // outboxGone tells of an outbox that is declared no more.
 func (d *differ) outboxGone(o *contracts.Outbox) {
-	d.add(Heed, "outbox "+o.Name, "", "is gone", "the relay listens to it no more: what is undelivered in it stays so", "let it run empty first")
+	d.add(Heed, "outbox "+o.Name, "", "is gone", "the relay listens to it no more: what is undelivered in it stays so, and no alert tells of it; its dead letters are replayed by nobody",
+		"let it run empty first, and replay or discard its dead letters")
 	for _, e := range o.Events {
-		d.removed(o, e)
+		d.removed(o, e, "records of it, those that wait and those that are still appended, stay pending, unread and without an alert, and its consumers get none")
 	}
 }
 
@@ -90,10 +91,17 @@ func (d *differ) outbox(was, is *contracts.Outbox) {
 	differs(d, Heed, where, "retention", was.Retention, is.Retention, "what is delivered from now on is kept for that long", "")
 	differs(d, Heed, where, "shards", was.Shards, is.Shards, "producers and relay have to change one after the other: records with a shard that the relay does not know are dead-lettered, and aggregates that move lose their order",
 		"follow the order that contracts/README.md gives, with no two relays of different numbers at a time")
+	for _, lane := range was.Lanes() {
+		if !slices.Contains(is.Lanes(), lane) {
+			d.add(Heed, where, "", "has no event of "+string(lane)+" any more",
+				"records that stand in that lane, and those of producers that write it still, are read by the listener for strays, and go along the lane of their event",
+				"move the producers after the relay, as docs/OPERATIONS.md says")
+		}
+	}
 	for _, e := range was.Events {
 		now := counterpart(is, e)
 		if now == nil {
-			d.removed(was, e)
+			d.removed(was, e, "records of it that are still appended, and those that wait undelivered, are contract violations, and its consumers get none")
 			continue
 		}
 		if now.Type != e.Type {
@@ -130,8 +138,7 @@ func versions(o *contracts.Outbox, eventType string) []*contracts.EventRoute {
 }
 
 // removed judges an event's version that is gone by its deprecatedOn.
-func (d *differ) removed(o *contracts.Outbox, e *contracts.EventRoute) {
-	const consequence = "records of it that are still appended, and those that wait undelivered, are contract violations, and its consumers get none"
+func (d *differ) removed(o *contracts.Outbox, e *contracts.EventRoute, consequence string) {
 	until := e.DeprecatedOn.Add(Notice)
 	switch {
 	case e.DeprecatedOn.IsZero():

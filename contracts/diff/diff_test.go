@@ -237,7 +237,7 @@ func TestTenChanges(t *testing.T) {
 				"breaking: trustSafetyOutbox safety.report_submitted v1 is gone, and was not deprecated", "breaking: trustSafetyOutbox safety.moderation_decided v1 is gone, and was not deprecated",
 				"heed: outbox trustSafetyOutbox is gone",
 			},
-			"",
+			"records of it, those that wait and those that are still appended, stay pending, unread and without an alert, and its consumers get none",
 		},
 		{
 			"what only behaves otherwise", nil,

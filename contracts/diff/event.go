@@ -31,9 +31,7 @@ func (d *differ) event(where string, was, is *contracts.EventRoute) {
 	}
 	differs(d, Heed, where, "twoPersonRule", was.TwoPersonRule, is.TwoPersonRule, "who authorized a dead letter may replay it only where it is false", "")
 	differs(d, Heed, where, "revokeTokens", was.RevokeTokens, is.RevokeTokens, "sessions end when a right is taken away only where it is true", "")
-	d.names(where, "targets", was.Targets, is.Targets,
-		Breaking, "who gets it by way of that target gets none any more", "leave the target until nobody reads it there",
-		"what is appended from now on goes there as well; it has no history there")
+	d.ways(where, was.Targets, is.Targets)
 	d.names(where, "consumers", was.Consumers, is.Consumers,
 		Heed, "it acknowledges this version without acting on it", "see that it acts on another version, if it is to go on",
 		"it acts on this version from now on")
@@ -64,6 +62,31 @@ var tierWords = map[contracts.Tier]string{
 	contracts.SafeAuto:       "its dead letters are replayed by themselves, without anybody looking at them",
 	contracts.ReviewRequired: "its dead letters wait for an operator, and nothing replays them by itself",
 	contracts.SecurityBlock:  "a dead letter of it freezes its aggregate until someone with the security role has authorized it",
+}
+
+// ways tells which targets an event loses and gains. A new one on the topic of one
+// that goes takes the other's place.
+func (d *differ) ways(where string, was, is []string) {
+	lost, gained := without(was, is), without(is, was)
+	for _, name := range slices.Clone(gained) {
+		topic := d.is.Targets[name].Topic
+		at := slices.IndexFunc(lost, func(old string) bool { return topic != "" && d.was.Targets[old].Topic == topic })
+		if at < 0 {
+			continue
+		}
+		d.add(Heed, where, "targets", name+" is new, in place of "+lost[at]+" on the same topic",
+			"records that "+lost[at]+" has and another target lacks go to "+topic+" once more, and the attribute target of all is another from now on",
+			"let the outbox run empty between the two, or see that who reads "+topic+" bears repeats; move subscriptions that filter by the attribute")
+		lost, gained = without(lost, []string{lost[at]}), without(gained, []string{name})
+	}
+	d.names(where, "targets", lost, gained,
+		Breaking, "who gets it by way of that target gets none any more", "leave the target until nobody reads it there",
+		"what is undelivered and what comes goes there as well; what was delivered or is dead before does not")
+}
+
+// without is the names that are not among others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
 // names tells which of a list's names are gone, and which are new.
