@@ -31,7 +31,7 @@ type appendCmd struct {
 func (c *appendCmd) Help() string {
 	return `A line is a record as in Firestore: {"eventId": "...", "eventType": "...", "payload": {...}, ...}, with timestamps in RFC 3339, and "outbox" where --outbox does not name it. createdAt is set by Firestore and status to pending; both may be left out. A record's document ID is its idempotencyKey, so appending it twice is a no-op.
 
-Every record is checked before the first one is written. A bad one is named with its line and all its faults, and nothing is written unless --skip-bad is given.
+Every record is checked before the first one is written. A bad one is named with its line and all its faults, and nothing is written unless --skip-bad is given. Bad is also what has the key of an earlier line and is not the same event. Of a key that another record in the outbox has already, Firestore tells only when it is written: that record is left as it is, the line is named, and the others are written.
 
 Exit codes: 0 all records are in their outbox; 1 Firestore failed, run the same again; 2 flags or catalog are wrong; 3 there were bad records (with --skip-bad the good ones are in).`
 }
@@ -68,23 +68,35 @@ func (c *appendCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	var verdict error
-	if refused > 0 {
-		verdict = shell.Exit(shell.ExitRefused, fmt.Errorf("%d of %d records are bad", refused, refused+len(records)))
-		if !c.SkipBad {
-			return shell.Exit(shell.ExitRefused, fmt.Errorf("%w; nothing was written (--skip-bad writes the others)", verdict))
-		}
+	all := refused + len(records)
+	if refused > 0 && !c.SkipBad {
+		return shell.Exit(shell.ExitRefused, fmt.Errorf("%d of %d records are bad; nothing was written (--skip-bad writes the others)", refused, all))
 	}
 	client, err := at.DialFirestore(ctx)
 	if err != nil {
 		return err
 	}
-	written, repeated, err := appender.Write(ctx, client.Client, records)
-	fmt.Fprintf(p.Stdout, "appended %d records, %d were there already\n", written, repeated)
+	outcome, err := appender.Write(ctx, client.Client, records)
+	for _, collision := range outcome.Collisions {
+		collision.Tell(p.Stderr, c.source())
+	}
+	fmt.Fprintf(p.Stdout, "appended %d records, %d were there already\n", outcome.Written, outcome.Repeated)
 	if err != nil {
-		err = fmt.Errorf("append records: %d of %d are in: %w", written+repeated, len(records), err)
+		err = fmt.Errorf("append records: %d of %d are in: %w", outcome.Written+outcome.Repeated, len(records), err)
+	}
+	var verdict error
+	if bad := refused + len(outcome.Collisions); bad > 0 {
+		verdict = shell.Exit(shell.ExitRefused, fmt.Errorf("%d of %d records are bad", bad, all))
 	}
 	return errors.Join(err, client.Close(), verdict)
+}
+
+// source names where the lines are from.
+func (c *appendCmd) source() string {
+	if c.File == "-" {
+		return "standard input"
+	}
+	return c.File
 }
 
 // records makes the samples or reads the lines. It tells the bad ones on
@@ -93,16 +105,16 @@ func (c *appendCmd) records(catalog *contracts.Catalog, p shell.Process) (good [
 	if c.Samples > 0 {
 		return c.samples(catalog), 0, nil
 	}
-	in, name := p.Stdin, "standard input"
+	in := p.Stdin
 	if c.File != "-" {
 		file, err := os.Open(c.File)
 		if err != nil {
 			return nil, 0, shell.Usagef("read records: %w", err)
 		}
 		defer file.Close()
-		in, name = file, c.File
+		in = file
 	}
-	return appender.ReadLines(in, name, c.Outbox, catalog, p.Stderr)
+	return appender.ReadLines(in, c.source(), c.Outbox, catalog, p.Stderr)
 }
 
 // samples makes valid records, the aggregates in turn. Without a seed the

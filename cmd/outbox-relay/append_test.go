@@ -216,6 +216,67 @@ func TestAppendRefusesBadLines(t *testing.T) {
 	}
 }
 
+// A key that another record has is no repeat: neither within a file nor in the outbox.
+func TestAppendTellsACollisionFromARepeat(t *testing.T) {
+	const secret = "hush"
+	cloud := startCloud(t)
+	client := mustDialFirestore(t, cloud.at).Client
+	other := func(f map[string]any) { f["payload"] = map[string]any{"amount": 6, "note": secret} }
+	again := func(f map[string]any) {
+		f["traceId"], f["payload"] = strings.Repeat("1", 32), map[string]any{"amount": 5.0}
+	}
+	const collision = ": idempotencyKey 0b0e5f3a-6d4c-4c5e-9f7b-000000000001:acc-1:1 is that of another record already, of "
+	for _, tc := range []struct {
+		name    string
+		lines   []string
+		flags   []string
+		want    result
+		records int
+	}{
+		{
+			"within the file",
+			[]string{line(t, 1, sound), line(t, 2, sound), line(t, 1, other)},
+			nil,
+			result{code: shell.ExitRefused, stderr: "standard input:3" + collision + "line 1: payload differs\n"},
+			0,
+		},
+		{
+			"within the file, skipped",
+			[]string{line(t, 1, sound), line(t, 1, again), line(t, 1, other)},
+			[]string{"--skip-bad"},
+			result{shell.ExitRefused, "appended 1 records, 1 were there already\n", "standard input:3" + collision + "line 1: payload differs\n"},
+			1,
+		},
+		{
+			"in the outbox",
+			[]string{line(t, 1, other), line(t, 2, sound)},
+			nil,
+			result{shell.ExitRefused, "appended 1 records, 0 were there already\n", "standard input:1" + collision + "accOutbox: payload differs\n"},
+			2,
+		},
+		{
+			"a repeat",
+			[]string{line(t, 1, again), line(t, 2, sound)},
+			nil,
+			result{stdout: "appended 0 records, 2 were there already\n"},
+			2,
+		},
+	} {
+		got := runProgram(t, cloud.env, strings.Join(tc.lines, "\n"), append([]string{"append", "--outbox", "accOutbox", "-"}, tc.flags...)...)
+		if got.code != tc.want.code || got.stdout != tc.want.stdout || !strings.HasPrefix(got.stderr, tc.want.stderr) || strings.Contains(got.stderr, secret) {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
+		}
+		if docs := documents(t, client, "accOutbox"); len(docs) != tc.records {
+			t.Errorf("%s: %d records, want %d", tc.name, len(docs), tc.records)
+		}
+	}
+	for _, doc := range documents(t, client, "accOutbox") {
+		if diff := cmp.Diff(map[string]any{"amount": int64(5)}, doc["payload"]); diff != "" {
+			t.Errorf("a record was changed (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // catalogFile is a catalog file, the default one changed as a test likes.
 func catalogFile(t *testing.T, change func(*contracts.Catalog)) string {
 	t.Helper()

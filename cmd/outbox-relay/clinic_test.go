@@ -190,7 +190,7 @@ func (c *clinic) record(tier contracts.Tier, aggregate string, v int64) appender
 // append appends records.
 func (c *clinic) append(records ...appender.Record) {
 	c.t.Helper()
-	if _, _, err := appender.Write(c.t.Context(), c.docs.Client, records); err != nil {
+	if _, err := appender.Write(c.t.Context(), c.docs.Client, records); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -228,7 +228,7 @@ func (c *consulate) tellOf(account string, versions []int64) {
 // emulator gives up on a commit under load, so it tries a few times.
 func (c *consulate) appendOn(record appender.Record) (err error) {
 	for range 5 {
-		if _, _, err = appender.Write(c.t.Context(), c.docs.Client, []appender.Record{record}); err == nil {
+		if _, err = appender.Write(c.t.Context(), c.docs.Client, []appender.Record{record}); err == nil {
 			return nil
 		}
 	}

@@ -8,6 +8,21 @@ import (
 	"outboxrelay/contracts"
 )
 
+// Differs returns the fields in which a record is not the same event as the document
+// stored that stands under its key; none for a repeat.
+func Differs(stored map[string]any, r *contracts.Record) []string {
+	other, faults := contracts.DecodeRecord(r.Outbox, r.ID, stored)
+	return differsFrom(other, faults, r)
+}
+
+func differsFrom(stored *contracts.Record, faults contracts.Faults, r *contracts.Record) []string {
+	different := differs(stored, r)
+	if len(different) == 0 && len(faults) > 0 {
+		different = []string{faults[0].Field}
+	}
+	return different
+}
+
 // differs returns the fields in which two records of one key are not the same event;
 // none for a repeat. Trace, times, event ID and what the catalog says do not count.
 func differs(a, b *contracts.Record) (fields []string) {
@@ -44,11 +59,7 @@ func outcome(r *Record, found *firestore.DocumentSnapshot) (Result, []string) {
 		return result, nil
 	}
 	stored, faults := contracts.DecodeRecord(r.record.Outbox, r.record.ID, found.Data())
-	different := differs(stored, r.record)
-	if len(different) == 0 && len(faults) > 0 {
-		different = []string{faults[0].Field}
-	}
 	result.Repeated = true
 	result.EventID, result.TraceID = stored.EventID, stored.TraceID
-	return result, different
+	return result, differsFrom(stored, faults, r.record)
 }

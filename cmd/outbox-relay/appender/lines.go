@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/shell"
@@ -21,8 +22,19 @@ import (
 type Record struct {
 	Outbox, ID string // ID is the document's
 	Fields     map[string]any
+	line       int // of its file; 0: it is a sample, which its key alone tells from others
 	size       int // about that of its document, in bytes; 0: small
 }
+
+// differs returns the fields in which it is not the same event as what stands under
+// its key.
+func (r Record) differs(stored map[string]any) []string {
+	rec, _ := contracts.DecodeRecord(r.Outbox, r.ID, r.Fields)
+	return producer.Differs(stored, rec)
+}
+
+// place is where it is to stand.
+func (r Record) place() string { return r.Outbox + "/" + r.ID }
 
 // maxLine bounds a JSON line: a Firestore document holds 1 MiB, and JSON takes
 // more room than that for the same values.
@@ -41,7 +53,7 @@ var relayFields = []string{
 // outbox is that of lines that name none. Empty lines are passed over. Bad
 // records are told on stderr; the error is for a file that cannot be read.
 func ReadLines(in io.Reader, name, outbox string, catalog *contracts.Catalog, stderr io.Writer) (good []Record, refused int, err error) {
-	lines := bufio.NewReader(in)
+	lines, first := bufio.NewReader(in), map[string]int{} // of a place, in good
 	for n := 1; ; n++ {
 		line, tooLong, more, err := readLine(lines)
 		if err != nil {
@@ -56,10 +68,17 @@ func ReadLines(in io.Reader, name, outbox string, catalog *contracts.Catalog, st
 			refuse(stderr, name, n, fmt.Errorf("the line is over %d bytes", maxLine))
 		case len(line) > 0:
 			record, err := readRecord(line, outbox, catalog)
+			if i, again := first[record.place()]; err == nil && again {
+				err = collision(record, fmt.Sprintf("line %d", good[i].line), record.differs(good[i].Fields))
+			}
 			if err != nil {
 				refused++
 				refuse(stderr, name, n, err)
 				break
+			}
+			record.line = n
+			if _, again := first[record.place()]; !again {
+				first[record.place()] = len(good)
 			}
 			good = append(good, record)
 		}
@@ -125,7 +144,7 @@ func readRecord(line []byte, outbox string, catalog *contracts.Catalog) (Record,
 	if err := slices.Concat(faults, refusals).Err(); err != nil {
 		return Record{}, err
 	}
-	return Record{outbox, id, fields, len(line)}, nil
+	return Record{Outbox: outbox, ID: id, Fields: fields, size: len(line)}, nil
 }
 
 // fill sets a field that is not there.
@@ -133,6 +152,15 @@ func fill(fields map[string]any, field string, value any) {
 	if _, ok := fields[field]; !ok {
 		fields[field] = value
 	}
+}
+
+// collision is the error of a record whose key has another one at a place; nil where
+// nothing differs.
+func collision(r Record, place string, differs []string) error {
+	if len(differs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("idempotencyKey %v is that of another record already, of %s: %s differs", r.Fields[contracts.FieldIdempotencyKey], place, strings.Join(differs, ", "))
 }
 
 // refuse tells one bad record.

@@ -2,6 +2,7 @@ package appender
 
 import (
 	"context"
+	"io"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
@@ -18,34 +19,75 @@ const atOnce = 100
 // which Google's emulator takes, and Firestore's 10.
 const atOnceBytes = 3 << 20
 
+// Outcome is what became of records.
+type Outcome struct {
+	Written, Repeated int
+	Collisions        []Collision
+}
+
+// Collision is a record that has the key of another one, which was left as it is.
+type Collision struct {
+	line int
+	why  error
+}
+
+// Tell tells of it as of a bad record of the file of that name.
+func (c Collision) Tell(w io.Writer, name string) { refuse(w, name, c.line, c.why) }
+
 // Write creates the documents of records, in their order. A document
-// that exists already is left as it is and counted as repeated. On an error the
-// counts say how far it came.
-func Write(ctx context.Context, client *firestore.Client, records []Record) (written, repeated int, err error) {
+// that exists already is left as it is: it is a repeat, or another record of the same
+// key. On an error the outcome says how far it came.
+func Write(ctx context.Context, client *firestore.Client, records []Record) (Outcome, error) {
+	var o Outcome
 	for len(records) > 0 {
 		chunk := records[:fitting(records)]
 		records = records[len(chunk):]
 		err := createAll(ctx, client, chunk)
 		if err == nil {
-			written += len(chunk)
+			o.Written += len(chunk)
 			continue
 		}
 		if status.Code(err) != codes.AlreadyExists {
-			return written, repeated, err
+			return o, err
 		}
 		// Some are there: find out which, one by one.
-		for i := range chunk {
-			switch err := createAll(ctx, client, chunk[i:i+1]); {
+		for _, r := range chunk {
+			switch err := createAll(ctx, client, []Record{r}); {
 			case err == nil:
-				written++
+				o.Written++
 			case status.Code(err) == codes.AlreadyExists:
-				repeated++
+				if err := o.compare(ctx, client, r); err != nil {
+					return o, err
+				}
 			default:
-				return written, repeated, err
+				return o, err
 			}
 		}
 	}
-	return written, repeated, nil
+	return o, nil
+}
+
+// compare tells a repeat from a collision.
+func (o *Outcome) compare(ctx context.Context, client *firestore.Client, r Record) error {
+	if r.line == 0 {
+		o.Repeated++
+		return nil
+	}
+	found, err := client.Collection(r.Outbox).Doc(r.ID).Get(ctx)
+	var collided error
+	switch status.Code(err) {
+	case codes.OK:
+		collided = collision(r, r.Outbox, r.differs(found.Data()))
+	case codes.NotFound: // it was delivered meanwhile, and removed
+	default:
+		return err
+	}
+	if collided != nil {
+		o.Collisions = append(o.Collisions, Collision{r.line, collided})
+	} else {
+		o.Repeated++
+	}
+	return nil
 }
 
 // fitting returns how many of the records fit into a transaction: one at least.

@@ -10,7 +10,7 @@ const (
 	ExitOK         = 0
 	ExitFailed     = 1  // it could not do its work
 	ExitUsage      = 2  // the flags, the environment or the catalog are wrong
-	ExitRefused    = 3  // append: a record breaks its contract; catalog diff: a change does
+	ExitRefused    = 3  // append: a record breaks its contract, or has another's key; catalog diff: a change does
 	ExitBroken     = 4  // local --records: something was lost or out of order
 	ExitConflict   = 5  // dlq and lanes: it is not in that state; restore: a relay runs
 	ExitNotFound   = 6  // dlq and lanes
