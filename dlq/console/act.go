@@ -16,7 +16,7 @@ type act struct {
 	Hint    string // what to do about that
 
 	NeedsReason bool
-	Fields      map[string]string // hidden ones
+	Fields      map[string]string // hidden ones: what the visitor saw
 	Command     string            // the same from a shell; "" for none
 
 	Open  bool   // its form is open: it was sent and refused

@@ -192,6 +192,40 @@ func TestStaleClickIsRefusedAndKept(t *testing.T) {
 	}
 }
 
+// A decision is about what was there when its form was opened, whatever the page has
+// fetched since.
+func TestDecisionOnWhatCameMeanwhileIsRefused(t *testing.T) {
+	t.Parallel()
+	for when, reason := range map[string]string{"half written": "given ", "open": ""} {
+		t.Run(when, func(t *testing.T) {
+			f := setup(t)
+			item := f.die("accOutbox", "WalletDeducted", "click-8", 1)
+			p := f.open(look{as: "dev-operator"}, itemPath(item))
+			p.Click("#act-discard > summary")
+			if reason != "" {
+				p.Write("#reason-discard", reason)
+				p.Click("#act-discard > summary") // closed again
+			}
+			f.noteBehind(item.ID)
+			p.Shows("said behind its back")
+			if reason != "" {
+				p.Click("#act-discard > summary")
+			}
+			p.Write("#reason-discard", "up")
+			p.send("discard")
+			p.Shows("was changed since you looked at it")
+			if n := f.decisions(item.ID, "discard"); n != 0 {
+				t.Fatal("it was discarded by one who saw it before the note")
+			}
+			if got := eval[string](p, "document.querySelector('#reason-discard').value"); got != reason+"up" {
+				t.Errorf("what was typed has become %q", got)
+			}
+			p.send("discard")
+			p.Shows("and was given up by dev-operator at")
+		})
+	}
+}
+
 // TestUncoveredStaysInItsTab: through changes by others, until it is covered or loaded anew.
 func TestUncoveredStaysInItsTab(t *testing.T) {
 	f := setup(t)

@@ -62,6 +62,10 @@ const Console = (() => {
   const touched = (e) => e instanceof HTMLInputElement && (e.type === "checkbox" || e.type === "radio") ? e.checked !== e.defaultChecked
     : (e instanceof HTMLTextAreaElement || e instanceof HTMLInputElement) && e.type !== "hidden" ? e.value !== e.defaultValue
     : e instanceof HTMLSelectElement ? [...e.options].some((o) => o.selected !== o.defaultSelected) : false;
+  // What its reader saw, as a form that is open or half written says it, is renewed
+  // by the refusal for it alone: else they decide about what they never saw.
+  const seen = (e) => e instanceof HTMLInputElement && "seen" in e.dataset && (e.closest("details[open]") || [...e.form.elements].some(touched));
+  const renew = (form) => $("[data-seen]", form).forEach((e) => { delete e.dataset.seen; });
   const noticeFor = 30000;
   const noticed = new WeakMap(); // notices, with the time since when they are shown
   const kept = (e) => e instanceof HTMLElement && e.classList.contains("notice") && (e === document.activeElement || e.classList.contains("wrong") || !(Date.now() - noticed.get(e) >= noticeFor)); // one that came this moment has no time yet
@@ -72,7 +76,7 @@ const Console = (() => {
   Object.defineProperty(Idiomorph.defaults, "ignoreActiveValue", { enumerable: true, get: () => Boolean(document.activeElement?.matches("input, textarea, select")) });
   Object.assign(Idiomorph.defaults.callbacks, {
     beforeNodeMorphed(old, fresh) {
-      if (touched(old)) return false;
+      if (touched(old) || seen(old)) return false;
       if (old.id === "main" && !fresh.querySelector(".notice")) fresh.prepend(...$(":scope > .notice", old).filter(kept).map((n) => n.cloneNode(true))); // else what follows the notice is made anew while that has the focus
       if (old instanceof HTMLFormElement && fresh instanceof HTMLFormElement && old.dataset.sent) fresh.dataset.sent = old.dataset.sent;
       return true;
@@ -108,5 +112,5 @@ const Console = (() => {
   }
 
   dress();
-  return { moment, say, answered, forget };
+  return { moment, say, answered, renew, forget };
 })();

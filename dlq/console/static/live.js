@@ -125,6 +125,7 @@
     }
     Console.forget();
     Console.answered(form, xhr.status < 400);
+    if (xhr.status === 412) Console.renew(form);
   });
   document.body.addEventListener("htmx:afterSettle", (e) => {
     if (isForm(e)) document.querySelector(".notice")?.focus();
