@@ -97,8 +97,11 @@ func (p *itemPage) will(action dlq.Action) []string {
 		return p.withdrawWill()
 	case dlq.Discard:
 		out := []string{
-			fmt.Sprintf("It is not delivered to %s, now or later. This cannot be undone; the record stays in the dead letter.", p.targets()),
+			fmt.Sprintf("It is given up for %s: no delivery there begins, now or later. This cannot be undone; the record stays in the dead letter.", p.targets()),
 			"Younger dead letters of its aggregate that wait behind it may be replayed then.",
+		}
+		if p.Replaying != nil || p.Automatic > 0 {
+			out = append(out, underWay)
 		}
 		if p.Freeze != nil {
 			out = append(out, brief(p.AggregateID, maxName)+" stays frozen until it is released.")
@@ -114,8 +117,11 @@ func (p *itemPage) withdrawWill() []string {
 	if p.Tier == contracts.SecurityBlock {
 		after = "It is blocked again: its replay needs a new authorization."
 	}
-	return []string{after, "A delivery that is under way at this moment comes to its end, and this page tells of it."}
+	return []string{after, underWay}
 }
+
+// underWay is what neither a withdrawal nor a discard calls back.
+const underWay = "A delivery that is under way at this moment comes to its end, and this page tells of it."
 
 // replayWill says where a replay goes, and in what order.
 func (p *itemPage) replayWill() []string {

@@ -184,7 +184,7 @@ func TestItemSaysWhatWillHappen(t *testing.T) {
 		{"dev-operator", alone, []string{
 			"It is delivered to FUNNEL_CRITICAL, the one target that lacks it, through CRITICAL_LANE", "no older dead letter of will-2 is open",
 			"One later version of the aggregate was delivered since: its targets see this one after it.", "outbox-relay dlq replay " + alone.ID + " --reason",
-			"It is not delivered to FUNNEL_CRITICAL, the one target that lacks it, now or later. This cannot be undone",
+			"It is given up for FUNNEL_CRITICAL, the one target that lacks it: no delivery there begins, now or later. This cannot be undone",
 		}},
 		{"dev-operator", younger, []string{"First in order: 1 older dead letter of will-1.", "version 3 awaiting review", "comes first: replay or discard the older one first"}},
 		{"dev-security", two, []string{
@@ -208,6 +208,23 @@ func TestItemSaysWhatWillHappen(t *testing.T) {
 	}
 	if _, page := f.person("dev-security-2").get(itemPath(two)); barred(page, "replay") != "" {
 		t.Errorf("another one may not: %s", barred(page, "replay"))
+	}
+}
+
+func TestDiscardDoesNotPromiseToStopADelivery(t *testing.T) {
+	f := setup(t)
+	f.waitsFor("")
+	item := f.die("accOutbox", "WalletDeducted", "will-4", 1)
+	p := f.person("dev-operator")
+	const caveat = "A delivery that is under way at this moment comes to its end"
+	if _, page := p.get(itemPath(item)); strings.Contains(page, caveat) {
+		t.Error("none is under way")
+	}
+	f.decide(item, dlq.Replay, "otto", dlq.Operator)
+	_, page := p.get(itemPath(item))
+	_, discard, _ := strings.Cut(page, `id="act-discard"`)
+	if discard, _, _ = strings.Cut(discard, "</details>"); !strings.Contains(discard, caveat) {
+		t.Errorf("the discard says %s", discard)
 	}
 }
 
