@@ -150,7 +150,7 @@ func (s *server) screen(pattern, template string, load func(ctx context.Context,
 // action adds what a form does; it returns where to go then. A refusal is told
 // on the page that the form stands on, with what was typed: its load finds that
 // in the visit's form, and the same names in the pattern. Whoever loads the
-// address of that anew is led to the page.
+// address of that anew is led to the page. A failure takes the page's place.
 func (s *server) action(pattern string, on *screen, do func(ctx context.Context, v *visit) (next string, err error)) {
 	s.posted(pattern, on, func(w http.ResponseWriter, v *visit) error {
 		next, err := do(v.Context(), v)
@@ -178,6 +178,9 @@ func (s *server) posted(pattern string, on *screen, do func(w http.ResponseWrite
 			err := do(w, v)
 			if err == nil {
 				return nil
+			}
+			if faultOf(err).Status >= http.StatusInternalServerError {
+				return err // the page would ask who gave no answer, and wait as long again
 			}
 			p, loadErr := on.load(r.Context(), v)
 			if loadErr != nil {

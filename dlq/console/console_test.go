@@ -2,11 +2,13 @@ package console_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"outboxrelay/dlq/console"
+	"outboxrelay/dlq/console/consoletest"
 )
 
 func TestPagesAreProtected(t *testing.T) {
@@ -74,6 +76,36 @@ func TestForgedRequestIsRefused(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// One who waited in vain for a decision does not wait for its page as well.
+func TestFailedDecisionDoesNotLoadItsPage(t *testing.T) {
+	f := setup(t)
+	c, err := console.New(console.Config{
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				t.Errorf("%s is asked for by one that gets no answer", r.URL.Path)
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"status":503,"detail":"Firestore did not answer within 15s"}`))
+		}), Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Log: f.log(),
+	})
+	f.must(err)
+	t.Cleanup(c.Close)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, f.url+"/console/dlq/some/discard", strings.NewReader(url.Values{"etag": {"*"}, "reason": {"half a sentence"}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.AddCookie(&http.Cookie{Name: consoletest.Cookie, Value: "dev-operator"})
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	for _, want := range []string{"Firestore did not answer within 15s", "You had written: half a sentence"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q is not in %s", want, plain(w.Body.String()))
+		}
+	}
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Console-Fault") == "" {
+		t.Errorf("status %d, Console-Fault %q", w.Code, w.Header().Get("Console-Fault"))
+	}
 }
 
 func TestUnknownPage(t *testing.T) {

@@ -73,6 +73,13 @@ func refusalOf(err error) *fault {
 	return &fault{http.StatusServiceUnavailable, r.Detail, r.Hint}
 }
 
+// faultContent is what the page in the place of another shows.
+type faultContent struct {
+	*fault
+
+	Typed string // the reason that was sent and not taken
+}
+
 // faultHeader marks a page that stands in the place of another: a script leaves
 // the one that is open as it is, with what is typed there.
 const faultHeader = "Console-Fault"
@@ -85,7 +92,11 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, who visitor, err e
 	if f.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", s.config.challenge())
 	}
-	if err := s.write(w, f.Status, v, "fault.html", &page{Title: f.Title(), Content: f}); err != nil {
+	content := faultContent{fault: f}
+	if r.PostForm != nil { // else nobody has read it
+		content.Typed = v.reason()
+	}
+	if err := s.write(w, f.Status, v, "fault.html", &page{Title: f.Title(), Content: content}); err != nil {
 		s.log.Error("a fault cannot be shown", zap.Error(err))
 	}
 }
