@@ -16,6 +16,7 @@ type Queue interface {
 	WatchEntries(ctx context.Context, limit int, told func([]*dlq.Entry)) error
 	WatchLetters(ctx context.Context, limit int, told func([]*dlq.Item)) error
 	WatchBulks(ctx context.Context, limit int, told func([]*dlq.Bulk)) error
+	Bulks(ctx context.Context, p dlq.Page) (dlq.Paged[*dlq.Bulk], error)
 }
 
 // Change is one thing of the queue that was changed, by a person or by the
@@ -35,6 +36,15 @@ type Follower struct {
 // its documents again.
 const quiet = 10 * time.Minute
 
+const (
+	// askEvery is how often Firestore is asked whether it answers, and askFor for how
+	// long: a listener hears nothing of an outage, whose end its client waits for.
+	askEvery = 30 * time.Second
+	askFor   = 10 * time.Second
+	// pace is between two ends of a listener that are told: one may end over and over.
+	pace = 10 * time.Second
+)
+
 // New makes a Follower. It does nothing until Follow. log may be nil.
 func New(q Queue, log *zap.Logger) *Follower {
 	return &Follower{q, sibling.Config{Log: log, Quiet: quiet}.WithDefaults()}
@@ -48,8 +58,10 @@ const followed = 20
 // Follow calls told with what changes, until ctx ends: decisions and ends of
 // replays, which all are in the audit, arrivals, and the progress of bulk replays.
 // As each of these begins to be followed it tells the zero Change: whoever asked
-// Firestore before that may have missed something. It costs a read for each
-// change, and 60 to begin with and after each ten minutes without any.
+// Firestore before that may have missed something. So it does when a listener ends,
+// and twice a minute while Firestore does not answer: whoever asks then learns why
+// nothing is told. It costs a read for each change, 60 to begin with and after each
+// ten minutes without any, and up to 4 a minute.
 func (f *Follower) Follow(ctx context.Context, told func([]Change)) error {
 	return sibling.Together(
 		ctx, "followers of the queue",
@@ -62,7 +74,23 @@ func (f *Follower) Follow(ctx context.Context, told func([]Change)) error {
 		follow(f.cfg, contracts.CollectionReplays, f.queue.WatchBulks, told, func(b *dlq.Bulk) document {
 			return document{b.ID, b.UpdateTime, Change{dlq.SubjectBulk, b.ID}}
 		}),
+		func(ctx context.Context) error {
+			for sibling.Rest(ctx, askEvery) {
+				if !f.answers(ctx) && ctx.Err() == nil {
+					told([]Change{{}})
+				}
+			}
+			return nil
+		},
 	)
+}
+
+// answers reports whether Firestore does.
+func (f *Follower) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	_, err := f.queue.Bulks(ctx, dlq.Page{Limit: 1})
+	return err == nil
 }
 
 // follow keeps one listener.
@@ -71,8 +99,9 @@ func follow[T any](
 ) func(context.Context) error {
 	return func(ctx context.Context) error {
 		latest := &latest{}
+		var ended time.Time // that was told last
 		return sibling.Listen(ctx, cfg, collection, func(ctx context.Context, heard func()) error {
-			return watch(ctx, followed, func(all []T) {
+			err := watch(ctx, followed, func(all []T) {
 				heard()
 				docs := make([]document, len(all))
 				for n, one := range all {
@@ -82,6 +111,11 @@ func follow[T any](
 					told(changes)
 				}
 			})
+			if ctx.Err() == nil && time.Since(ended) >= pace {
+				ended = time.Now()
+				told([]Change{{}})
+			}
+			return err
 		})
 	}
 }
