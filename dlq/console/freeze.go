@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
@@ -16,6 +18,7 @@ type freezeContent struct {
 	Aggregate string
 	Gone      bool
 	F         freezeView
+	Counted   time.Time          // when what it holds was
 	Open      []admin.DeadLetter // that a release lets overtake
 	Release   act
 }
@@ -28,6 +31,7 @@ func loadFreeze(ctx context.Context, v *visit) (*page, error) {
 	aggregate := dlq.NamedFreeze(name)
 	p := &page{Title: "Freeze of " + aggregate, Section: "freezes", Follows: []string{topicFreezes + ":" + aggregate, topicDLQ}}
 	p.Notice = doneNotice(v, freezeDone)
+	counted := time.Now()
 	f, err := get[admin.FreezeDetail](ctx, v.ask, apiPath("freezes", name), nil)
 	if problem, ok := errors.AsType[*admin.Problem](err); ok && problem.Status == http.StatusNotFound {
 		p.Content = freezeContent{Aggregate: aggregate, Gone: true}
@@ -36,7 +40,7 @@ func loadFreeze(ctx context.Context, v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := freezeContent{Aggregate: aggregate, F: frozenAs(f.Freeze), Open: f.Open}
+	c := freezeContent{Aggregate: aggregate, F: frozenAs(f.Freeze), Counted: counted, Open: f.Open}
 	c.Release = c.release(v)
 	p.Content = c
 	return p, nil
@@ -48,15 +52,46 @@ func releaseFreeze(ctx context.Context, v *visit) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := notGrown(ctx, v, name); err != nil {
+		return "", err
+	}
 	_, err = post[admin.Released](ctx, v.ask, apiPath("freezes", name, "release"), admin.Why{Reason: v.reason()}, saw)
 	return done(pathTo("freezes", name), "release"), err
+}
+
+// fieldHeld is the form's field with how many records were held; empty where that was
+// not known.
+const fieldHeld = "held"
+
+// notGrown refuses a release that was decided when far less was held. Nobody is told
+// of a record that is held, and no entity tag changes by it. Some more is no reason:
+// it comes all the time where much does.
+func notGrown(ctx context.Context, v *visit, name string) error {
+	saw, err := strconv.ParseInt(v.PostFormValue(fieldHeld), 10, 64)
+	if err != nil {
+		return nil //nolint:nilerr // it was not known, and not claimed
+	}
+	f, err := get[admin.FreezeDetail](ctx, v.ask, apiPath("freezes", name), nil)
+	if err != nil {
+		return err
+	}
+	if f.Held == nil || f.Held.Records <= 2*saw {
+		return nil
+	}
+	return &fault{
+		http.StatusPreconditionFailed, fmt.Sprintf("it holds %s now, and held %d when you looked at it", plural(f.Held.Records, "record", "records"), saw),
+		"look at it again, then release it",
+	}
 }
 
 // release is the act, and what it would do.
 func (c freezeContent) release(v *visit) act {
 	a := act{
 		Name: "release", Label: "Release it", Post: pathTo("freezes", dlq.FreezeName(c.Aggregate), "release"), Danger: true, NeedsReason: true,
-		Will: c.will(), Fields: map[string]string{fieldETag: c.F.ETag},
+		Will: c.will(), Fields: map[string]string{fieldETag: c.F.ETag, fieldHeld: ""},
+	}
+	if c.F.Held != nil {
+		a.Fields[fieldHeld] = strconv.FormatInt(c.F.Held.Records, 10)
 	}
 	if !strings.HasPrefix(c.Aggregate, "-") && pastable(c.Aggregate) {
 		a.Command = shell("outbox-relay", "dlq", "release", c.Aggregate, "--reason", "...")
@@ -77,7 +112,7 @@ func (c freezeContent) will() []string {
 	held := c.F.HeldWords()
 	out := []string{held + " that are held go on to their targets, in the order of their versions, and what comes after them follows."}
 	if c.F.Held != nil && c.F.Held.Records == 0 {
-		out[0] = "Nothing is held now: what comes next goes on to its targets as usual."
+		out[0] = "Nothing was held when that was counted: what came since, and what comes next, goes on to its targets as usual."
 	}
 	if n := len(c.Open); n > 0 {
 		out = append(out, fmt.Sprintf(

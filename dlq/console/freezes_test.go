@@ -94,6 +94,31 @@ func TestReleaseNeedsTheRoleAndAReason(t *testing.T) {
 	}
 }
 
+// What is held meanwhile is told to nobody, and changes no entity tag.
+func TestReleaseOfMuchMoreThanWasSeenIsRefused(t *testing.T) {
+	f := setup(t)
+	p := f.person("dev-security")
+	f.die("accOutbox", "RoleChanged", "acc-1", 1)
+	held := 0
+	for _, tt := range []struct {
+		more    int // than when it was looked at
+		refused string
+	}{{1, "it holds 1 record now, and held 0 when you looked at it"}, {7, "it holds 8 records now, and held 1 when"}, {8, ""}} {
+		_, page := p.get("/freezes/acc-1")
+		if !strings.Contains(page, fmt.Sprintf(`name="held" value="%d"`, held)) {
+			t.Errorf("the form does not say that %d are held: %s", held, mainOf(page))
+		}
+		form := itemForm(page, "release", "looked at")
+		form.Set("held", fmt.Sprint(held))
+		f.hold("accOutbox", "WalletDeducted", "acc-1", tt.more)
+		status, page := p.post("/freezes/acc-1/release", form)
+		if refused := status == http.StatusPreconditionFailed; refused != (tt.refused != "") || !strings.Contains(page, tt.refused) {
+			t.Errorf("%d held, then %d more: status %d: %s", held, tt.more, status, mainOf(page))
+		}
+		held += tt.more
+	}
+}
+
 func TestFreezesAreCountedWithinBounds(t *testing.T) {
 	f := setup(t)
 	const n = 25
