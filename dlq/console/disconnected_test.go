@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -58,6 +59,35 @@ func TestPageSaysThatItIsCutOffAndGoesOn(t *testing.T) {
 	p.Until("the page goes on", bannerHidden)
 	p.Shows("said behind its back")
 	p.Until("what was typed is still there", "document.querySelector('#reason-note').value === 'half a sentence'")
+}
+
+// hide and show do what another tab in front of the page does.
+func (p *tab) hide() { p.T.Helper(); p.visible(false) }
+func (p *tab) show() { p.T.Helper(); p.visible(true) }
+
+func (p *tab) visible(yes bool) {
+	p.T.Helper()
+	eval[bool](p, fmt.Sprintf("Object.defineProperty(document, 'hidden', {get: () => %t, configurable: true}), document.dispatchEvent(new Event('visibilitychange'))", !yes))
+}
+
+// A page that is seen again while the service is away tells of when it was fetched, not
+// of when it was seen.
+func TestPageThatWasHiddenSaysOfWhenItIs(t *testing.T) {
+	f := setup(t)
+	o := f.outage()
+	i := f.die("accOutbox", "WalletDeducted", "acc-1", 1)
+	p := f.open(look{as: "dev-operator"}, itemPath(i))
+	p.Hears()
+	eval[bool](p, "(later => { window.setTimeout = (f) => later(f, 0); })(setTimeout), true") // it is hidden for long
+	p.hide()
+	o.begin()
+	const hour = 3_600_000
+	before := eval[int64](p, fmt.Sprintf("{ const now = Date.now; Console.moment = String; Date.now = () => now() + %d; now(); }", hour))
+	p.show()
+	p.Until("it says that it is cut off", bannerShown)
+	if at := eval[int64](p, "Number(document.querySelector('#connection').textContent.match(/is of (\\d+),/)[1])"); at > before+hour/2 {
+		t.Errorf("what was fetched up to %d is said to be of %d", before, at)
+	}
 }
 
 func TestFormWithoutAnswerIsKept(t *testing.T) {

@@ -9,7 +9,7 @@
   const patience = 30000; // a page that nobody sees hears nothing after that
   const banner = document.getElementById("connection");
   const main = () => document.getElementById("main");
-  const state = { source: null, url: "", heard: Date.now(), broken: 0, asked: 0, next: 0, trouble: "", outcome: "", ended: 0, retries: 0, retry: 0, leave: 0 };
+  const state = { source: null, url: "", heard: Date.now(), fresh: Date.now(), due: false, broken: 0, asked: 0, next: 0, trouble: "", outcome: "", ended: 0, retries: 0, retry: 0, leave: 0 };
 
   const unknown = "It is not known whether what you sent was done: look before you send it again. ";
 
@@ -26,7 +26,7 @@
     document.body.classList.toggle("stale", Boolean(text));
   };
   const trouble = (kind, text, link) => { state.trouble = kind; show(text, link); };
-  const lost = () => trouble("lost", `The service does not answer. What you see is of ${Console.moment(state.heard)}, and may be old. ${state.outcome}This page goes on by itself when it is back.`);
+  const lost = () => trouble("lost", `The service does not answer. What you see is of ${Console.moment(state.fresh)}, and may be old. ${state.outcome}This page goes on by itself when it is back.`);
   const well = () => {
     state.outcome = "";
     if (state.trouble) trouble("", "");
@@ -39,6 +39,7 @@
   };
 
   const refresh = () => {
+    state.due = true;
     if (state.next) return;
     const rest = Math.min(pace, state.asked + pace - Date.now());
     if (rest > 0) {
@@ -54,7 +55,10 @@
     state.source?.close();
     state.source = null;
   };
+  // Heard is what says that the service is there, or is given time to: what is shown
+  // is no fresher by that alone.
   const heard = () => { state.heard = Date.now(); state.broken = 0; };
+  const fresh = () => { state.fresh = Date.now(); };
   const later = (ms) => {
     clearTimeout(state.retry);
     state.retry = setTimeout(() => { state.retry = 0; listen(); }, ms);
@@ -72,7 +76,10 @@
       state.retries = 0;
       if (state.trouble) refresh();
     });
-    source.addEventListener("beat", heard);
+    source.addEventListener("beat", () => {
+      heard();
+      if (!state.due && !state.trouble) fresh();
+    });
     source.addEventListener("change", () => { heard(); refresh(); });
     source.onerror = () => {
       state.broken ||= Date.now();
@@ -115,6 +122,8 @@
       return;
     }
     heard();
+    fresh();
+    state.due = false;
     if (form || xhr.began > state.ended) well(); // a look from before says nothing of a form
     if (!form) return;
     const path = (url) => new URL(url, location).pathname;
