@@ -55,7 +55,7 @@ func TestE2EDoctorOnACompleteProject(t *testing.T) {
 	})
 	x.expect(r)
 	for _, check := range []string{
-		"access.mode", "firestore.read", "firestore.query", "firestore.count", "firestore.listen", "firestore.write", "clock", "outboxes", "leases", "topics",
+		"access.mode", "firestore.read", "firestore.query", "firestore.count", "firestore.transaction", "firestore.listen", "firestore.write", "clock", "outboxes", "leases", "topics",
 		"subscriptions", "auth.lookup", "service.ready", "service.outboxes", "service.targets", "service.refuses", "service.role", "service.lanes", "service.queue",
 	} {
 		if f := r.Of(check); len(f) != 1 || f[0].Result != doctor.OK {

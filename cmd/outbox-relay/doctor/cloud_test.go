@@ -12,6 +12,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/doctor"
 	localauth "outboxrelay/deploy/local/auth"
+	localfirestore "outboxrelay/deploy/local/firestore"
 )
 
 func TestDefinitions(t *testing.T) {
@@ -149,7 +150,65 @@ func TestPermissions(t *testing.T) {
 	// What only --ensure-topics needs is asked for with it alone.
 	without := slices.DeleteFunc(slices.Clone(every), func(p string) bool { return p == "pubsub.topics.create" })
 	c.ResourceOptions, c.EnsureTopics = granting(t, append(without, "firebaseauth.users.update", "pubsub.topics.publish")...), true
-	expect(t, c.examine(), "permissions fail pubsub.topics.create")
+	r = c.examine()
+	expect(t, r, "permissions warn pubsub.topics.create")
+	if f := only(t, r, "permissions", "pubsub.topics.create"); !strings.Contains(f.Hint, "condition") || len(f.Mend) != 0 {
+		t.Errorf("%+v, want a word of conditions, and no grant on the project", f)
+	}
+}
+
+// What deploy/terraform grants in the project is Firebase Auth's alone: datastore.* has a
+// condition on the database's name, pubsub.* is granted on each topic.
+func TestGrantsOfTerraform(t *testing.T) {
+	terraform := func(t *testing.T) *clinic {
+		c := complete(t)
+		c.ResourceOptions = granting(t, "firebaseauth.users.get", "firebaseauth.users.update")
+		return c
+	}
+	const inProject = "roles/datastore.user --condition=None"
+	t.Run("the calls succeed", func(t *testing.T) {
+		r := terraform(t).examine()
+		expect(t, r)
+		for _, p := range []string{"datastore.entities.get", "datastore.databases.get", "datastore.entities.delete", "pubsub.topics.get"} {
+			if f := only(t, r, "permissions", p); !strings.HasPrefix(f.Detail, "not in the whole project, but the call succeeds") {
+				t.Errorf("%+v", f)
+			}
+		}
+	})
+	t.Run("a call is refused", func(t *testing.T) {
+		c := terraform(t)
+		c.cloud.Firestore.Faults().Add(localfirestore.Fault{Method: "Commit", Collection: "relay-doctor", Code: codes.PermissionDenied})
+		r := c.examine()
+		expect(t, r, "firestore.write fail", "permissions fail datastore.entities.create", "permissions fail datastore.entities.update", "permissions fail datastore.entities.delete")
+		if f := only(t, r, "permissions", "datastore.entities.create"); len(f.Mend) != 1 || !strings.HasSuffix(f.Mend[0], inProject) {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("a topic may not be looked at", func(t *testing.T) {
+		c := terraform(t)
+		c.PubSub = (&guarded{hidden: []string{topicName("ier-notif-router")}}).serve(t)
+		c.withPubSub(func(client *pubsub.Client) {
+			for _, topic := range c.needs.Topics {
+				c.topic(client, topic.Name)
+				c.subscribe(client, topic, topic.Subscription.Name, nil)
+			}
+		})
+		r := c.examine()
+		expect(t, r, "permissions fail pubsub.topics.get")
+		f := only(t, r, "permissions", "pubsub.topics.get")
+		if len(f.Mend) != 1 || !strings.Contains(f.Mend[0], "topics add-iam-policy-binding ier-notif-router") || !strings.HasSuffix(f.Mend[0], "--role=roles/pubsub.viewer") {
+			t.Errorf("%+v", f)
+		}
+	})
+	t.Run("no call was made", func(t *testing.T) {
+		c := terraform(t)
+		c.PubSub = blackHole(t)
+		r := c.examine()
+		f := only(t, r, "permissions", "pubsub.topics.get")
+		if f.Result != doctor.Warn || !strings.Contains(f.Hint, "condition") {
+			t.Errorf("%+v", f)
+		}
+	})
 }
 
 // Auth says in a 400, too, that the caller or the project may not.

@@ -72,8 +72,8 @@ func TestCredentials(t *testing.T) {
 		if f.Result != doctor.OK || f.Detail != "service_account, relay@my-project.iam.gserviceaccount.com" {
 			t.Errorf("%+v", f)
 		}
-		p := only(t, r, "permissions", "datastore.entities.create")
-		want := "gcloud projects add-iam-policy-binding my-project --member=serviceAccount:relay@my-project.iam.gserviceaccount.com --role=roles/datastore.user --condition=None"
+		p := only(t, r, "permissions", "firebaseauth.users.update")
+		want := "gcloud projects add-iam-policy-binding my-project --member=serviceAccount:relay@my-project.iam.gserviceaccount.com --role=roles/firebaseauth.admin --condition=None"
 		if p.Result != doctor.Fail || len(p.Mend) != 1 || p.Mend[0] != want {
 			t.Errorf("%+v", p)
 		}

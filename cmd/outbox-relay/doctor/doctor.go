@@ -6,6 +6,7 @@ package doctor
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type exam struct {
 	catalog *contracts.Catalog         // nil: it cannot be loaded
 	needs   *requirements.Requirements // the catalog's; nil without one
 	account account                    // whose credentials these are
+	looked  []*topic                   // what pubsub has seen
 }
 
 // Examine runs every check. One that cannot be made says so, and stops no other.
@@ -50,16 +52,18 @@ func Examine(ctx context.Context, c Config) *Report {
 }
 
 // live looks at everything that has to answer, at the same time: what hangs in
-// one service delays no other.
+// one service delays no other. What IAM says is judged by what the calls have shown.
 func (e *exam) live(ctx context.Context) []Group {
-	parts := []func(context.Context) Group{e.firestore, e.pubsub, e.accounts, e.permissions, e.service}
+	parts := []func(context.Context) Group{e.firestore, e.pubsub, e.accounts, e.service}
 	out := make([]Group, len(parts))
+	var said grants
 	var wg sync.WaitGroup
 	for i, part := range parts {
 		wg.Go(func() { out[i] = part(ctx) }) // each call in it is bounded
 	}
+	wg.Go(func() { said = e.askIAM(ctx) })
 	wg.Wait()
-	return out
+	return slices.Insert(out, len(out)-1, e.permissions(said, out))
 }
 
 // within bounds one check.

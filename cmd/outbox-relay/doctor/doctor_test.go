@@ -28,7 +28,7 @@ func TestACompleteCloudIsFit(t *testing.T) {
 		t.Errorf("verdict %s, %+v", r.Verdict, r.Counts)
 	}
 	for _, check := range []string{
-		"settings.project", "catalog", "firestore.read", "firestore.query", "firestore.count", "firestore.listen", "firestore.write",
+		"settings.project", "catalog", "firestore.read", "firestore.query", "firestore.count", "firestore.transaction", "firestore.listen", "firestore.write",
 		"clock", "indexes", "outboxes", "leases", "topics", "subscriptions", "auth.lookup",
 	} {
 		if f := r.Of(check); len(f) != 1 || f[0].Result != doctor.OK {

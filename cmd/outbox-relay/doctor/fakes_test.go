@@ -122,6 +122,15 @@ func (d *definitions) serve(t *testing.T) []option.ClientOption {
 type guarded struct {
 	iampb.UnimplementedIAMPolicyServer
 	closed []string // topics that the caller may not publish to
+	hidden []string // topics that the caller may not look at
+}
+
+// React implements pstest.Reactor, of GetTopic.
+func (g *guarded) React(req any) (handled bool, ret any, err error) {
+	if r, ok := req.(*pb.GetTopicRequest); ok && slices.Contains(g.hidden, r.GetTopic()) {
+		return true, &pb.Topic{}, status.Error(codes.PermissionDenied, "User not authorized to perform this action.")
+	}
+	return false, nil, nil
 }
 
 func (g *guarded) TestIamPermissions(_ context.Context, req *iampb.TestIamPermissionsRequest) (*iampb.TestIamPermissionsResponse, error) {
@@ -133,7 +142,7 @@ func (g *guarded) TestIamPermissions(_ context.Context, req *iampb.TestIamPermis
 
 func (g *guarded) serve(t *testing.T) string {
 	t.Helper()
-	fake := pstest.NewServer()
+	fake := pstest.NewServer(pstest.ServerReactorOption{FuncName: "GetTopic", Reactor: g})
 	t.Cleanup(func() { fake.Close() })
 	return serveGRPC(t, func(s *grpc.Server) {
 		iampb.RegisterIAMPolicyServer(s, g)

@@ -21,7 +21,7 @@ const (
 
 // The checks of Firestore that need one that answers.
 var firestoreChecks = []string{
-	"firestore.query", "firestore.count", "firestore.listen", "firestore.write", "clock", "firestore.database",
+	"firestore.query", "firestore.count", "firestore.transaction", "firestore.listen", "firestore.write", "clock", "firestore.database",
 	"indexes", "ttl", "exemptions", "outboxes", "leases",
 }
 
@@ -95,6 +95,12 @@ var firestoreCalls = []firestoreCall{
 		q := c.Collection(probes).Limit(1)
 		_, err := q.NewAggregationQuery().WithCount("n").Get(ctx)
 		return err
+	}},
+	{"firestore.transaction", "query " + probes + " in a transaction that only reads", "several reads can be of one moment", func(ctx context.Context, c *sdk.Client) error {
+		return c.RunTransaction(ctx, func(_ context.Context, tx *sdk.Transaction) error {
+			_, err := tx.Documents(c.Collection(probes).Limit(1)).GetAll()
+			return err
+		}, sdk.ReadOnly)
 	}},
 	{"firestore.listen", "listen to " + probes + " until its first snapshot", "listeners are answered", listen},
 	{"firestore.write", "create, change and delete a document of " + probes, "documents can be written", write},

@@ -54,6 +54,11 @@ func (e *exam) grant(role string) string {
 	return command("gcloud", "projects", "add-iam-policy-binding", e.Project) + " --member=" + e.account.member() + " " + command("--role="+role, "--condition=None")
 }
 
+// grantOnTopic gives the account a role on one topic.
+func (e *exam) grantOnTopic(topic, role string) string {
+	return e.gcloudPubSub("topics", "add-iam-policy-binding", topic) + " --member=" + e.account.member() + " --role=" + role
+}
+
 // createDatabase is the command that makes the database. Its location is for good
 // and has to be chosen.
 func (e *exam) createDatabase() string {

@@ -21,6 +21,7 @@ const (
 	publisherRole = "roles/pubsub.publisher"
 	viewerRole    = "roles/pubsub.viewer"
 	publish       = "pubsub.topics.publish"
+	getTopic      = "pubsub.topics.get"
 	// topicsAtOnce are looked at at the same time at most: the quota of such calls
 	// is small.
 	topicsAtOnce = 8
@@ -42,10 +43,10 @@ func (e *exam) pubsub(ctx context.Context) Group {
 		g.skipAll(pubsubChecks, "there is no catalog")
 		return g
 	}
-	looked := e.lookAtTopics(ctx, client)
-	e.publishing(&g, looked)
-	e.existing(&g, looked, topics)
-	e.subscriptions(&g, looked, e.orphans(ctx, client))
+	e.looked = e.lookAtTopics(ctx, client)
+	e.publishing(&g, e.looked)
+	e.existing(&g, e.looked, topics)
+	e.subscriptions(&g, e.looked, e.orphans(ctx, client))
 	return g
 }
 
@@ -166,7 +167,7 @@ func (e *exam) publishing(g *Group, topics []*topic) {
 		}
 		g.add(Finding{
 			Check: check, Result: Fail, Subject: t.Name, Did: did, Detail: e.account.name() + " may not publish to it: records for it wait",
-			Mend: []string{e.gcloudPubSub("topics", "add-iam-policy-binding", t.Name) + " --member=" + e.account.member() + " --role=" + publisherRole},
+			Mend: []string{e.grantOnTopic(t.Name, publisherRole)},
 		})
 	}
 	switch {
