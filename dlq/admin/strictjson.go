@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -55,12 +56,10 @@ func checkValue(d *json.Decoder, name string, depth int) error {
 				return notJSON(err)
 			}
 			name, _ = key.(string) // the decoder has checked that
-			// Names differ by more than case: encoding/json reads them so.
-			folded := strings.ToLower(name)
-			if seen[folded] {
+			if seen[folded(name)] {
 				return fmt.Errorf("%q stands twice", name)
 			}
-			seen[folded] = true
+			seen[folded(name)] = true
 			name = fmt.Sprintf("%q", name)
 		}
 		if err := checkValue(d, name, depth+1); err != nil {
@@ -71,6 +70,20 @@ func checkValue(d *json.Decoder, name string, depth int) error {
 		return notJSON(err)
 	}
 	return nil
+}
+
+// folded is the same for all names that encoding/json takes for one: of each letter the
+// least of its forms.
+func folded(name string) string {
+	return strings.Map(func(r rune) rune {
+		for {
+			next := unicode.SimpleFold(r)
+			if next <= r {
+				return next
+			}
+			r = next
+		}
+	}, name)
 }
 
 func notJSON(err error) error {
