@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,7 +48,7 @@ func compose(s Snapshot, held map[string]any) (map[string]any, error) {
 	}
 	maps.Copy(want, s.Parts.furtherClaims())
 	want[claimVersion] = s.ClaimsVersion
-	data, err := json.Marshal(want)
+	data, err := EncodeClaims(want)
 	if err != nil {
 		return nil, permanent(CodeMalformed, "render claims: %w", err)
 	}
@@ -72,7 +71,7 @@ func shares(s Snapshot, want map[string]any) string {
 		case name == claimVersion, name == partNames[roles], name == partNames[policies]:
 			of = name
 		}
-		entry, err := json.Marshal(map[string]any{name: v})
+		entry, err := EncodeClaims(map[string]any{name: v})
 		if err == nil {
 			sizes[of] += len(entry) - len("{}") + len(",")
 		}

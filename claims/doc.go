@@ -35,6 +35,11 @@
 // and two handlers, as a rolling deploy has them, that stand there at the same
 // time for the same account.
 //
+// # Claims of others
+//
+// What is not the handler's is written back as it was read, to the digit: others
+// may have numbers that no float64 holds.
+//
 // # Failures
 //
 // What the record is to blame for is permanent: reserved names, claims over 1,000

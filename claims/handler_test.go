@@ -153,11 +153,22 @@ func TestHandle(t *testing.T) {
 			1,
 		},
 		{
-			"a number that JavaScript cannot hold is no endless change",
-			parts{"id": 9007199254740993.0},
+			"numbers that no float64 holds stay as they are, and are no endless change",
+			parts{"id": json.Number("9007199254740993"), "huge": json.Number("1e400"), "deep": parts{"n": []any{json.Number("18446744073709551617"), json.Number("1.0")}}},
 			nil,
 			[]modelRecord{{version: 1, parts: parts{"claims": parts{"n": int64(9007199254740993)}}}, {version: 1, parts: parts{"claims": parts{"n": int64(9007199254740993)}}}},
-			parts{"id": 9007199254740992.0, "n": 9007199254740992.0, "claimsVersion": 1.0},
+			parts{
+				"id": json.Number("9007199254740993"), "huge": json.Number("1e400"), "deep": parts{"n": []any{json.Number("18446744073709551617"), json.Number("1.0")}},
+				"n": json.Number("9007199254740993"), "claimsVersion": json.Number("1"),
+			},
+			1,
+		},
+		{
+			"a claim whose number somebody else rounded is set again",
+			parts{"n": json.Number("9007199254740992")},
+			nil,
+			[]modelRecord{{version: 1, parts: parts{"claims": parts{"n": int64(9007199254740993)}}}},
+			parts{"n": json.Number("9007199254740993"), "claimsVersion": json.Number("1")},
 			1,
 		},
 	} {

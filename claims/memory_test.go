@@ -114,21 +114,27 @@ func (m *memory) Claims(_ context.Context, uid string) (held map[string]any, err
 		if !ok {
 			return &contracts.Failure{Code: CodeUserNotFound, Own: true}
 		}
-		held = maps.Clone(user)
-		return nil
+		data, err := json.Marshal(user)
+		if err != nil {
+			return err
+		}
+		held, err = DecodeClaims(data)
+		return err
 	})
 	return held, err
 }
 
 func (m *memory) SetClaims(_ context.Context, uid string, claims map[string]any) error {
 	return m.call("set", func() error {
-		data, err := json.Marshal(claims)
+		data, err := EncodeClaims(claims)
 		if err != nil {
 			return err
 		}
 		m.world.writes++
 		var stored map[string]any
-		err = json.Unmarshal(data, &stored)
+		if json.Unmarshal(data, &stored) != nil || canonical(stored) != canonical(claims) { // no float64 holds some number
+			stored, err = DecodeClaims(data)
+		}
 		m.world.users[uid] = stored
 		return err
 	})

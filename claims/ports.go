@@ -36,9 +36,10 @@ type Store interface {
 // answers RetryAfter() time.Duration. Each method makes one call, and never
 // repeats it by itself.
 type Accounts interface {
-	// Claims returns the user's custom claims, as encoding/json decodes them.
+	// Claims returns the user's custom claims, as DecodeClaims does.
 	Claims(ctx context.Context, uid string) (map[string]any, error)
-	// SetClaims puts claims in the place of all custom claims of the user.
+	// SetClaims puts claims, as EncodeClaims renders them, in the place of all
+	// custom claims of the user.
 	SetClaims(ctx context.Context, uid string, claims map[string]any) error
 	// RevokeTokens makes every refresh token that the user has invalid. ID
 	// tokens that are out stay valid until they expire, within the hour.

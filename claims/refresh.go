@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -172,11 +172,11 @@ func (r *refresh) commit(ctx context.Context, payload Parts) (changed bool, err 
 // can have set. After Firestore was restored from an export they may be ahead of
 // its documents, and a client ignores what is below its own.
 func givenOut(held map[string]any) int64 {
-	version, ok := held[fieldClaimsVersion].(float64)
-	if !ok || version < 0 || version > maxClaimsVersion || version != math.Trunc(version) {
+	version, err := strconv.ParseInt(canonical(held[fieldClaimsVersion]), 10, 64) // 7.0 is 7 to a client
+	if err != nil || version < 0 || version > maxClaimsVersion {
 		return 0
 	}
-	return int64(version)
+	return version
 }
 
 // maxClaimsVersion is the largest integer that a token's JSON carries exactly.

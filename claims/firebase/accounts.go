@@ -7,7 +7,6 @@ package firebase
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -84,7 +83,7 @@ func (a *Accounts) SetClaims(ctx context.Context, uid string, custom map[string]
 		custom = map[string]any{}
 	}
 	return a.call(ctx, uid, func(ctx context.Context, t *toolkit) error {
-		encoded, err := json.Marshal(custom)
+		encoded, err := claims.EncodeClaims(custom)
 		if err != nil {
 			return &refusal{fmt.Errorf("encode claims: %w", err)}
 		}

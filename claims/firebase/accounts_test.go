@@ -2,6 +2,7 @@ package firebase
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -133,8 +134,10 @@ func TestAccounts(t *testing.T) {
 		if got, err := a.Claims(ctx, "u-1"); err != nil || len(got) != 0 {
 			t.Errorf("a new user has claims %v, %v", got, err)
 		}
-		given := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": int64(7), "on": true}
-		want := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": 7.0, "on": true}
+		id := json.Number("1180591620717411303") // which no float64 holds
+		given := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": int64(7), "on": true, "id": id}
+		want := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": json.Number("7"), "on": true, "id": id}
+		rounded := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": 7.0, "on": true, "id": 1180591620717411303.0}
 		for name, set := range map[string]func() error{
 			"we":      func() error { return a.SetClaims(ctx, "u-1", given) },
 			"the SDK": func() error { return admin.SetCustomUserClaims(ctx, "u-1", given) },
@@ -150,8 +153,14 @@ func TestAccounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, user.CustomClaims); diff != "" {
+			if diff := cmp.Diff(rounded, user.CustomClaims); diff != "" {
 				t.Errorf("%s set: the SDK reads %s", name, diff)
+			}
+			if err := a.SetClaims(ctx, "u-1", got); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := a.Claims(ctx, "u-1"); err != nil || !cmp.Equal(want, again) {
+				t.Errorf("%s set: written back, they are %v, %v", name, again, err)
 			}
 			if err := a.SetClaims(ctx, "u-1", nil); err != nil {
 				t.Fatal(err)

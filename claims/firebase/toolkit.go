@@ -12,6 +12,8 @@ import (
 	"google.golang.org/api/googleapi"
 	identitytoolkit "google.golang.org/api/identitytoolkit/v1"
 	"google.golang.org/api/option"
+
+	"outboxrelay/claims"
 )
 
 const (
@@ -53,7 +55,7 @@ func (t *toolkit) lookup(ctx context.Context, uid string) (custom map[string]any
 	if encoded == "" {
 		return nil, nil
 	}
-	if err := json.Unmarshal([]byte(encoded), &custom); err != nil {
+	if custom, err = claims.DecodeClaims([]byte(encoded)); err != nil {
 		return nil, errUnreadable
 	}
 	return custom, nil
