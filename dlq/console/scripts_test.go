@@ -265,6 +265,47 @@ func TestScriptsReplaceASilentStream(t *testing.T) {
 	p.Shows("said behind its back")
 }
 
+// A browser has few connections to one service: a page that nobody sees has no stream,
+// nor has one beside four others of its browser, which asks by itself until it may.
+func TestScriptsLeaveConnectionsToOthers(t *testing.T) {
+	f := setup(t)
+	var opened, open atomic.Int64
+	next := f.web.Config.Handler
+	f.web.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isStream(r) {
+			opened.Add(1)
+			open.Add(1)
+			defer open.Add(-1)
+		}
+		next.ServeHTTP(w, r)
+	})
+	i := f.die("accOutbox", "WalletDeducted", "acc-1", 1)
+	p := f.open(look{as: "dev-operator"}, itemPath(i))
+	hears := func(n int64) {
+		t.Helper()
+		f.eventually(fmt.Sprintf("%d streams are open", n), func() bool { return open.Load() == n })
+	}
+	hears(1)
+	eval[bool](p, "window.setTimeout = () => 0, true") // what is closed is closed at once
+	p.hide()
+	hears(0)
+	p.goTo(itemPath(i))
+	hears(1)
+	p.hide()
+	hears(0)
+	eval[bool](p, "window.seats = [0, 1, 2, 3].map((n) => new Promise((got) => navigator.locks.request(`console stream ${n}`, () => new Promise(got)))), Promise.all(seats).then(() => true)")
+	before := opened.Load()
+	p.show()
+	f.noteBehind(i.ID)
+	p.Shows("said behind its back")
+	if n := opened.Load() - before; n != 0 {
+		t.Errorf("a fifth page opens %d streams", n)
+	}
+	eval[bool](p, "Promise.all(seats).then((all) => { all[2](); return true; })")
+	hears(1)
+	p.quiet()
+}
+
 // What was uncovered is gone from the page as soon as it is covered, whether the
 // service answers or not.
 func TestScriptsCoverAtOnce(t *testing.T) {

@@ -6,10 +6,11 @@
   const doubt = 3000; // a stream that breaks is back before that, if the service is
   const again = 5000; // while something is wrong the page looks whether it still is
   const pace = 2000; // between two looks: a bulk replay changes something all the time
-  const patience = 30000; // a page that nobody sees hears nothing after that
+  const patience = 30000; // a page that is seen again after that does not wait to be told what it missed
+  const seats = 4; // streams of one browser: on HTTP/1.1 it has six connections to one service, and each takes one
   const banner = document.getElementById("connection");
   const main = () => document.getElementById("main");
-  const state = { source: null, url: "", heard: Date.now(), fresh: Date.now(), due: false, broken: 0, asked: 0, next: 0, trouble: "", outcome: "", ended: 0, retries: 0, retry: 0, leave: 0 };
+  const state = { source: null, url: "", heard: Date.now(), fresh: Date.now(), due: false, broken: 0, asked: 0, next: 0, trouble: "", outcome: "", ended: 0, retries: 0, retry: 0, turn: 0, leave: null };
 
   const unknown = "It is not known whether what you sent was done: look before you send it again. ";
 
@@ -52,8 +53,10 @@
   const close = () => {
     clearTimeout(state.retry);
     state.retry = 0;
+    state.turn++;
     state.source?.close();
-    state.source = null;
+    state.leave?.();
+    state.source = state.leave = null;
   };
   // Heard is what says that the service is there, or is given time to: what is shown
   // is no fresher by that alone.
@@ -63,13 +66,33 @@
     clearTimeout(state.retry);
     state.retry = setTimeout(() => { state.retry = 0; listen(); }, ms);
   };
-  const listen = () => {
-    const { live, since } = main().dataset;
-    if (state.source && state.url === live) return;
+  // A seat for a stream, as what gives it back; null where the browser's other pages
+  // have all. Without TLS nobody counts them.
+  const seat = async () => {
+    for (let n = 0; navigator.locks && n < seats; n++) {
+      const leave = await new Promise((got) => navigator.locks.request(`console stream ${n}`, { ifAvailable: true }, (lock) => lock ? new Promise(got) : got(null)).catch(() => got(null)));
+      if (leave) return leave;
+    }
+    return navigator.locks ? null : () => {};
+  };
+  const listen = async () => {
+    if (state.source && state.url === main().dataset.live) return;
     close();
-    state.url = live ?? "";
-    if (!live || document.hidden) return;
-    const source = new EventSource(`${live}&since=${encodeURIComponent(since)}`);
+    state.url = main().dataset.live ?? "";
+    if (!state.url || document.hidden) return;
+    const turn = state.turn;
+    const leave = await seat();
+    if (turn !== state.turn) {
+      leave?.();
+      return;
+    }
+    if (!leave) {
+      refresh(); // that keeps the page fresh until there is a seat
+      later(10000);
+      return;
+    }
+    state.leave = leave;
+    const source = new EventSource(`${state.url}&since=${encodeURIComponent(main().dataset.since)}`);
     state.source = source;
     source.addEventListener("hello", () => {
       heard();
@@ -151,16 +174,15 @@
   document.body.addEventListener("htmx:sendError", failed);
   document.body.addEventListener("htmx:timeout", failed);
 
-  // A page that nobody sees leaves the stream to others: a browser has few for
-  // one service. Seen again, it fetches what it missed.
+  // A page that nobody sees leaves the stream to others. Seen again, it is told what it
+  // missed.
   document.addEventListener("visibilitychange", () => {
-    clearTimeout(state.leave);
     if (document.hidden) {
-      state.leave = setTimeout(close, patience);
+      close();
     } else if (!state.source) {
       heard();
       listen();
-      if (state.url) refresh();
+      if (state.url && Date.now() - state.fresh > patience) refresh();
     }
   });
   addEventListener("pagehide", close);
