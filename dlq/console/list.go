@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -136,11 +135,7 @@ func counted(c *admin.DeadLetterCount, one, many string) string {
 // sameAgain reads the dead letters of a page again, as they are now, and counts
 // what came since.
 func (v *visit) sameAgain(ctx context.Context, f filter, st *still, content *listPage) error {
-	ids, err := json.Marshal(st.IDs)
-	if err != nil {
-		return fmt.Errorf("encode IDs: %w", err)
-	}
-	named, err := get[admin.NamedDeadLetters](ctx, v.ask, apiPath("dlq", "named"), url.Values{"ids": {string(ids)}})
+	named, err := get[admin.NamedDeadLetters](ctx, v.ask, apiPath("dlq", "named"), url.Values{"ids": {st.named()}})
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
 package console
 
 import (
+	"encoding/json"
 	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -30,17 +30,19 @@ func stillOf(query url.Values) *still {
 	return &still{ids, first, query.Get("next")}
 }
 
+// named is what the API is asked for its IDs with.
+func (s *still) named() string {
+	ids, _ := json.Marshal(s.IDs) // texts can be encoded
+	return string(ids)
+}
+
 // address is where the page on screen is fetched by again; "" for its own.
 func (s *still) address(f filter, token string) string {
 	q := f.query()
-	size := 0
-	for _, id := range s.IDs {
-		q.Add("row", id)
-		size += len(url.QueryEscape(strconv.Quote(id))) + len("%2C")
-	}
-	if size > maxStill {
+	if len(url.QueryEscape(s.named())) > maxStill {
 		return ""
 	}
+	q["row"] = s.IDs
 	if token != "" {
 		q.Set("pageToken", token)
 	}
