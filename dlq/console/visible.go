@@ -7,8 +7,9 @@ import (
 )
 
 // visible shows what would not be seen, or would change how the rest is read:
-// control characters, and marks that turn the direction of writing. Records come
-// from outside, and a name that looks like another is how people are misled.
+// control characters, marks that turn the direction of writing, and whatever leaves
+// the space of a letter empty, or none. Records come from outside, and a name that
+// looks like another is how people are misled.
 func visible(text string) string {
 	if !strings.ContainsFunc(text, hidden) {
 		return text
@@ -25,5 +26,11 @@ func visible(text string) string {
 }
 
 func hidden(r rune) bool {
-	return r != ' ' && r != '\n' && r != '\t' && !unicode.IsGraphic(r)
+	switch r {
+	case ' ', '\n', '\t':
+		return false
+	case '\u2800': // a Braille pattern without dots
+		return true
+	}
+	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Zs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
