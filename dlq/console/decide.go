@@ -78,9 +78,7 @@ func decisionCommand(command, id string, more ...string) string {
 	return shell(append([]string{"outbox-relay", "dlq", command, id}, more...)...) + " --reason '...'"
 }
 
-// pastable reports whether a text can be pasted into a terminal: what is typed by
-// a control character in it would be run.
-func pastable(text string) bool { return visible(text) == text && !strings.ContainsAny(text, "\n\t") }
+func pastable(text string) bool { return dlq.Pastable(text) }
 
 // will says beforehand what an action does.
 func (p *itemPage) will(action dlq.Action) []string {

@@ -77,8 +77,8 @@ func (d *desk) follow(ctx context.Context, id string, known bool) error {
 // unfollowed ends the following alone; why is a line that comes before.
 func (d *desk) unfollowed(p *progress, id, why string) error {
 	p.end()
-	return goesOn("%snot followed any more; the bulk replay goes on\nfollow it:  %s follow %s\ncancel it:  %s cancel %s --reason '...'",
-		why, d.self, shell.Quote(terminal.Line(id)), d.self, shell.Quote(terminal.Line(id)))
+	return goesOn("%snot followed any more; the bulk replay goes on%s%s",
+		why, d.command("\nfollow it:  ", "follow", id, ""), d.command("\ncancel it:  ", "cancel", id, because))
 }
 
 // endOf is the error of a bulk replay that did not deliver all of its dead

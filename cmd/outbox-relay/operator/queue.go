@@ -224,8 +224,12 @@ func (d *desk) mayRequeue(queue string, i adminapi.QueueItem) {
 		fmt.Fprintf(d.Stdout, "\nIt cannot be requeued: %s (%s)\n", terminal.Line(r.Why), terminal.Line(r.Hint))
 		return
 	}
-	_, at, _ := strings.Cut(d.self, " dlq")
-	fmt.Fprintf(d.Stdout, "\nTo have it tried again: outbox-relay queue requeue%s %s %s --reason '...'\n", at, shell.Quote(queue), shell.Quote(terminal.Line(i.ID)))
+	if pastable(i.ID) {
+		_, at, _ := strings.Cut(d.self, " dlq")
+		fmt.Fprintf(d.Stdout, "\nTo have it tried again: outbox-relay queue requeue%s %s %s%s\n", at, shell.Quote(queue), shell.Quote(i.ID), because)
+	} else {
+		fmt.Fprintln(d.Stdout, "\nIt can be tried again, but "+noCommand)
+	}
 	if r.Warning != "" {
 		fmt.Fprintf(d.Stdout, "Mind: %s\n", terminal.Line(r.Warning))
 	}

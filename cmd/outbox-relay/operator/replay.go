@@ -89,7 +89,7 @@ func (d *desk) await(ctx context.Context, id string) error {
 
 // unwaited ends the waiting alone.
 func (d *desk) unwaited(id, why string) error {
-	return goesOn("%s, which does not take the replay back\nlook at it:  %s show %s", why, d.self, shell.Quote(terminal.Line(id)))
+	return goesOn("%s, which does not take the replay back%s", why, d.command("\nlook at it:  ", "show", id, ""))
 }
 
 // undelivered is why an item whose replay was waited for is not delivered.
@@ -117,8 +117,8 @@ func (d *desk) tellFrozen(ctx context.Context, i adminapi.Item) {
 	}
 	for _, f := range known.Freezes {
 		if f.AggregateID == i.AggregateID && f.State == dlq.Frozen {
-			fmt.Fprintf(d.Stdout, "%s is still frozen, and its later records are held; to release it:\n%s release %s --reason '...'\n",
-				terminal.Line(i.AggregateID), d.self, shell.Quote(terminal.Line(i.AggregateID)))
+			fmt.Fprintf(d.Stdout, "%s is still frozen, and its later records are held%s\n",
+				terminal.Line(i.AggregateID), d.command("; to release it:\n", "release", i.AggregateID, because))
 		}
 	}
 }

@@ -118,6 +118,9 @@ func (d *desk) possible(i adminapi.Item) {
 	}
 	var not []string
 	fmt.Fprintln(d.Stdout)
+	if !pastable(i.ID) {
+		fmt.Fprintln(d.Stdout, noCommand)
+	}
 	for _, a := range i.Actions {
 		if !a.Allowed {
 			line := "no " + a.Action + " now: " + a.Why
@@ -127,12 +130,12 @@ func (d *desk) possible(i adminapi.Item) {
 			not = append(not, line)
 			continue
 		}
-		fmt.Fprintf(d.Stdout, "to %-10s %s %s %s --reason '...'\n", terminal.Line(a.Action), d.self, terminal.Line(a.Action), shell.Quote(terminal.Line(i.ID)))
+		d.offer(fmt.Sprintf("to %-10s ", terminal.Line(a.Action)), terminal.Line(a.Action), i.ID, because)
 	}
 	for _, line := range not {
 		fmt.Fprintln(d.Stdout, terminal.Line(line))
 	}
 	if i.PayloadWithheld != "" {
-		fmt.Fprintf(d.Stdout, "to see the covered payload, as security: %s show %s --uncover --reason '...'\n", d.self, shell.Quote(terminal.Line(i.ID)))
+		d.offer("to see the covered payload, as security: ", "show", i.ID, " --uncover"+because)
 	}
 }
