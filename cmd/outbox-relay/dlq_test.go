@@ -41,7 +41,7 @@ func TestDLQCommands(t *testing.T) {
 		{"list of a consumer's", "viewer", []string{"list", "--consumer", "notifications"}, shell.ExitOK, []string{"no dead letters"}},
 		{"list by pages", "viewer", []string{"list", "--limit", "1"}, shell.ExitOK, []string{"the same with --page-token "}},
 		{"list with a bad value", "viewer", []string{"list", "--tier", "MILD"}, shell.ExitUsage, []string{"tier"}},
-		{"list with a bad time", "viewer", []string{"list", "--from", "yesterday"}, shell.ExitUsage, []string{"neither a time in RFC 3339 nor a duration"}},
+		{"list with a bad time", "viewer", []string{"list", "--from", "yesterday"}, shell.ExitUsage, []string{"neither a time, in RFC 3339"}},
 		{"show", "operator", []string{"show", review}, shell.ExitOK, []string{
 			"WalletDeducted version 1 of " + wallet + " (accOutbox, CRITICAL_LANE) failed 3 attempts, last at FUNNEL_CRITICAL (Internal: ",
 			"It waits for an operator.", "FAILED AT", "dlq --url " + c.url + " replay " + review + " --reason '...'", "no authorize now: ",

@@ -14,7 +14,7 @@ type auditCmd struct {
 	On      word `placeholder:"ID" help:"About this dead letter, aggregate, lane, bulk replay or document of a work queue."`
 	Subject word `placeholder:"KIND" help:"dead_letter, freeze, lane, bulk_replay, outbox, queue_item or access."`
 	TraceID word `name:"trace-id" placeholder:"ID" help:"Of this trace."`
-	From    when `placeholder:"TIME" help:"Since: a time in RFC 3339, or a duration back from now such as 2h."`
+	From    when `placeholder:"TIME" help:"Since: a time in RFC 3339 or as it is printed here, or back from now, such as 2h or 3d."`
 	To      when `placeholder:"TIME" help:"Before, likewise."`
 	pageFlags
 	apiFlags

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"time"
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -24,7 +23,7 @@ type filterFlags struct {
 	DeadReason word `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE, CLAIMS_REFRESH_FAILED or RESTORED."`
 	Group      word `placeholder:"ID" help:"Of this group, as dlq groups lists them."`
 	Consumer   word `placeholder:"NAME" help:"Of this consumer, which could not handle the event."`
-	From       when `placeholder:"TIME" help:"Dead since: a time in RFC 3339, or a duration back from now such as 2h."`
+	From       when `placeholder:"TIME" help:"Dead since: a time in RFC 3339 or as it is printed here, or back from now, such as 2h or 3d."`
 	To         when `placeholder:"TIME" help:"Dead before, likewise."`
 }
 
@@ -64,29 +63,4 @@ func (w *word) UnmarshalText(text []byte) error {
 	}
 	*w = word(text)
 	return nil
-}
-
-// when is a time on the command line: RFC 3339, or a duration back from now.
-type when struct{ time.Time }
-
-// UnmarshalText reads it.
-func (w *when) UnmarshalText(text []byte) error {
-	if back, err := time.ParseDuration(string(text)); err == nil {
-		w.Time = time.Now().Add(-back).UTC()
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339, string(text))
-	if err != nil {
-		return fmt.Errorf("%q is neither a time in RFC 3339 nor a duration such as 2h", text)
-	}
-	w.Time = t
-	return nil
-}
-
-// query is the time as a query parameter; "" for none.
-func (w when) query() string {
-	if w.IsZero() {
-		return ""
-	}
-	return w.Format(time.RFC3339Nano)
 }

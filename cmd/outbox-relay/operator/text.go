@@ -20,7 +20,7 @@ func moment(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.Local().Format("2006-01-02 15:04:05 MST")
+	return t.Local().Format(printed)
 }
 
 // orDash stands for nothing in a table.
