@@ -27,6 +27,12 @@ func (d *desk) decide(ctx context.Context, id, action string, why reasonFlag) (j
 // decideAndTell is decide for a command that has nothing more to do.
 func (f *apiFlags) decideAndTell(ctx context.Context, p shell.Process, id, action string, why reasonFlag, told string) error {
 	return f.ask(p, func(d *desk) error {
+		var before adminapi.Item // its replay, if it has one, is gone from the answer
+		if ends := action == "discard" || action == "withdraw"; ends && !d.json {
+			if _, err := d.Get(ctx, adminapi.Path("dlq", id), nil, &before); err != nil {
+				return err
+			}
+		}
 		answer, decided, err := d.decide(ctx, id, action, why)
 		if err != nil {
 			return err
@@ -35,6 +41,9 @@ func (f *apiFlags) decideAndTell(ctx context.Context, p shell.Process, id, actio
 			return shell.PrintJSON(d.Stdout, answer)
 		}
 		fmt.Fprintf(d.Stdout, "%s %s; it is %s now\n", terminal.Line(id), told, terminal.Line(string(decided.Item.State)))
+		if before.Replaying != nil {
+			fmt.Fprintln(d.Stdout, "its replay had not ended: a delivery that is under way comes to its end, and if it succeeds, it is replayed after all")
+		}
 		return nil
 	})
 }
