@@ -54,7 +54,7 @@ func (c *bulkCmd) Validate() error {
 
 // Help is the long text of dlq bulk --help.
 func (c *bulkCmd) Help() string {
-	return `It takes what a filter selects, what --id names, or with --all everything that is open. The selection is pinned when the bulk replay is made, of what was dead when the command began, or before --to: what dies later is not part of it. With nothing to replay it says so and ends well. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
+	return `It takes what a filter selects, what --id names, or with --all everything that is open. The selection is pinned when the bulk replay is made, of what was dead when the command looked, or before --to: what dies later is not part of it. With nothing to replay it says so and ends well. SECURITY_BLOCK dead letters are never taken. It begins with a canary of a few, goes on at a tenth of the rate and doubles it, and stops by itself when too many fail.
 
 It tells what it would take and asks; what is replayed then is exactly that, or nothing. Without a terminal it needs --yes. Then it follows to the end. Ctrl-C ends the following alone: the bulk replay goes on, and dlq cancel stops it.` + dlqExits
 }
@@ -95,19 +95,22 @@ func (c *bulkCmd) Run(ctx context.Context, p shell.Process) error {
 func (c *bulkCmd) request() adminapi.BulkRequest {
 	r := adminapi.BulkRequest{IDs: c.ID, DryRun: true, Pin: string(c.Pin), RatePerSecond: c.Rate, Reason: c.Reason}
 	if len(c.ID) == 0 {
-		filter := c.filter()
-		if filter.To.IsZero() { // what dies after the look at it is not taken
-			filter.To = time.Now().UTC()
-		}
-		r.Filter = &filter
+		r.Filter = new(c.filter())
 	}
 	return r
 }
 
 // order turns a dry run into the order to begin. What somebody was asked about is
-// what is replayed; with --yes nobody was.
+// what is replayed; with --yes nobody was. Nothing is taken that died after the last that
+// was seen, by the clock that wrote that down, not by this machine's.
 func (c *bulkCmd) order(look adminapi.BulkRequest, seen adminapi.Selection) adminapi.BulkRequest {
 	look.DryRun, look.RequestID = false, uuid.NewString()
+	if look.Filter != nil && look.Filter.To.IsZero() && len(seen.Items) > 0 {
+		last := slices.MaxFunc(seen.Items, func(a, b adminapi.Selected) int { return a.DeadAt.Compare(b.DeadAt) })
+		filter := *look.Filter
+		filter.To = last.DeadAt.Add(time.Microsecond) // Firestore's unit
+		look.Filter = &filter
+	}
 	if !c.Yes && look.Pin == "" {
 		look.Pin = seen.Pin
 	}
