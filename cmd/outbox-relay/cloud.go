@@ -41,7 +41,9 @@ func (c *cloudCmd) Help() string {
 
 Firestore refuses a query that lacks its index, as in production and unlike Google's emulator.
 
-The admin address answers GET /billing, GET, POST and DELETE /firestore/faults, /pubsub/faults and /auth/faults, GET /pubsub/counts and /auth/counts.`
+The admin address answers GET /billing, GET, POST and DELETE /firestore/faults, /pubsub/faults and /auth/faults, GET /pubsub/counts and /auth/counts.
+
+While there is no room for --data-dir, what is written fails and the log says so: of Firestore with RESOURCE_EXHAUSTED, which Google's clients try again for a minute, of Auth with 503. It goes on when there is room, without a restart.`
 }
 
 // Validate names what is wrong with the flags. It keeps the admin address, which asks for no authentication, off the

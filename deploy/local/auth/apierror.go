@@ -3,6 +3,8 @@ package auth
 import (
 	"encoding/json"
 	"net/http"
+
+	"outboxrelay/deploy/local/firestore/journal"
 )
 
 // apiError is a refusal, as Identity Toolkit words it: the message is a code, and
@@ -49,6 +51,9 @@ func unsupported(what string) error {
 }
 
 func internal(cause error) *apiError {
+	if journal.Full(cause) {
+		return &apiError{code: http.StatusServiceUnavailable, status: "UNAVAILABLE", reason: "backendError", message: "UNAVAILABLE : " + cause.Error()}
+	}
 	return &apiError{code: http.StatusInternalServerError, status: "INTERNAL", reason: "internal", message: "INTERNAL_ERROR : " + cause.Error()}
 }
 

@@ -33,6 +33,9 @@ func (s *Server) Commit(_ context.Context, req *pb.CommitRequest) (*pb.CommitRes
 	}
 	results, at, err := s.commit(db, tx, writes)
 	if err != nil {
+		if tx != nil && status.Code(err) == codes.ResourceExhausted { // clients try it again
+			s.transactions.giveBack(req.GetTransaction(), tx)
+		}
 		return nil, err
 	}
 	return &pb.CommitResponse{WriteResults: results, CommitTime: at.proto()}, nil

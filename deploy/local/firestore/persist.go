@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"outboxrelay/deploy/local/firestore/journal"
 )
@@ -49,6 +51,10 @@ func (s *Server) persist(db *database, at micros, changes []change) (func() erro
 	}
 	wait, err := s.journal.Append(b)
 	if err != nil {
+		if journal.Full(err) {
+			s.log.Error("append commit", zap.Error(err))
+			return nil, status.Errorf(codes.ResourceExhausted, "There is no room for the commit in the data directory: %v.", err)
+		}
 		return nil, errInternal(s.log, "append commit", err)
 	}
 	s.maybeCompact()

@@ -110,6 +110,13 @@ func (ts *transactions) take(id []byte, db *database, now time.Time) (*transacti
 	return tx, nil
 }
 
+// giveBack opens again what was taken for a commit that may be tried again.
+func (ts *transactions) giveBack(id []byte, tx *transaction) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.open[string(id)] = tx
+}
+
 // sawRecord notes a document's version, nil for none, that a read depended on.
 func (tx *transaction) sawRecord(path string, r *record) {
 	tx.mu.Lock()

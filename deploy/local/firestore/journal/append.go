@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 )
 
 // Append adds a frame and returns a function that waits until it is on the disk.
+// Where it fails, nothing is added, and the next frame is tried anew.
 func (j *Journal) Append(frame []byte) (wait func() error, err error) {
 	b := appendFrame(make([]byte, 0, len(frame)+frameHead), frame)
 	j.mu.Lock()
@@ -15,15 +18,38 @@ func (j *Journal) Append(frame []byte) (wait func() error, err error) {
 	if j.err != nil {
 		return nil, j.err
 	}
+	if err := j.mend(); err != nil {
+		return nil, err
+	}
 	if _, err := j.log.Write(b); err != nil {
 		// Part of the frame may be there; whatever followed it would be lost.
-		j.err = fmt.Errorf("append to log: %w", err)
-		return nil, j.err
+		j.torn = true
+		return nil, errors.Join(fmt.Errorf("append to log: %w", err), j.mend())
 	}
 	j.size += int64(len(b))
 	j.written += int64(len(b))
 	upTo := j.written
 	return func() error { return j.wait(upTo) }, nil
+}
+
+// mend cuts off what is there of a frame whose append failed.
+func (j *Journal) mend() error {
+	if !j.torn {
+		return nil
+	}
+	if err := j.log.Truncate(j.size); err != nil {
+		return fmt.Errorf("cut torn log: %w", err)
+	}
+	if _, err := j.log.Seek(j.size, io.SeekStart); err != nil {
+		return fmt.Errorf("seek log: %w", err)
+	}
+	j.torn = false
+	return nil
+}
+
+// Full reports whether an error is of a disk that has no room, or of a limit on it.
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // wait returns when everything up to a position is durable. The first waiter syncs
@@ -74,6 +100,9 @@ func (j *Journal) Rotate() (generation uint64, err error) {
 	if j.err != nil {
 		return 0, j.err
 	}
+	if err := j.mend(); err != nil { // the next one makes damage of what is torn
+		return 0, err
+	}
 	old := j.log
 	if err := old.Sync(); err != nil {
 		j.err = fmt.Errorf("sync log: %w", err)
@@ -85,7 +114,6 @@ func (j *Journal) Rotate() (generation uint64, err error) {
 	j.generation++
 	if err := j.create(); err != nil {
 		j.generation--
-		j.log = old
 		return 0, err
 	}
 	return j.generation, old.Close()
@@ -93,12 +121,16 @@ func (j *Journal) Rotate() (generation uint64, err error) {
 
 // create begins the log of the current generation.
 func (j *Journal) create() error {
-	log, err := j.root.OpenFile(name(j.generation, logSuffix), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	file := name(j.generation, logSuffix)
+	log, err := j.root.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return fmt.Errorf("create log: %w", err)
 	}
+	if err := j.syncDirectory(); err != nil {
+		return errors.Join(err, log.Close(), j.root.Remove(file))
+	}
 	j.log, j.size = log, 0
-	return j.syncDirectory()
+	return nil
 }
 
 // WriteSnapshot stores the state before a generation's first frame, as frames that

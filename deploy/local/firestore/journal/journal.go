@@ -44,7 +44,8 @@ type Journal struct {
 	durable    int64 // of them, synced
 	syncing    bool
 	size       int64 // bytes of the current log
-	err        error // sticky: after a failure nothing is known of the disk
+	torn       bool  // behind these may be part of a frame
+	err        error // sticky: after a sync that failed nothing is known of the disk
 }
 
 // Torn tells what Open cut off the end of the last log.
@@ -109,11 +110,9 @@ func (j *Journal) load(replay func([]byte) error) (*Torn, error) {
 	if j.log, err = j.root.OpenFile(name(j.generation, logSuffix), os.O_RDWR, 0); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	if err := j.log.Truncate(j.size); err != nil {
-		return nil, fmt.Errorf("cut torn log: %w", err)
-	}
-	if _, err := j.log.Seek(0, io.SeekEnd); err != nil {
-		return nil, fmt.Errorf("seek log: %w", err)
+	j.torn = true
+	if err := j.mend(); err != nil {
+		return nil, err
 	}
 	return torn, j.discard()
 }
