@@ -189,7 +189,7 @@ func (p *catalogParser) parseReplay(top *section) {
 			s.r.fault(n, "name one delay or more; give tier REVIEW_REQUIRED to the event types that must not be replayed by themselves", "%s: delays is empty", s.where)
 		}
 		for _, item := range s.list("delays", n) {
-			p.cat.Replay.Delays = append(p.cat.Replay.Delays, s.durationOf("delays", item, 0))
+			p.cat.Replay.Delays = append(p.cat.Replay.Delays, s.durationOf("delays", item, time.Millisecond))
 		}
 	}
 }

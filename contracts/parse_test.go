@@ -65,6 +65,9 @@ func TestCatalogFaults(t *testing.T) {
 			"8: replay: delays is not a duration; write it like 500ms, 2s or 168h",
 		}},
 		{"delays no list", sound + "replay: {delays: 5s}\n", []string{"8: replay: delays is text, want a list; write it as - items or [a, b]"}},
+		{"no delay at all", sound + "replay: {delays: [0s, -5s, 1s, 1s]}\n", []string{
+			"8: replay: delays is 0s, less than 1ms; raise it", "8: replay: delays is -5s, less than 1ms; raise it",
+		}},
 		{"no delays", sound + "replay: {delays: []}\n", []string{
 			"8: replay: delays is empty; name one delay or more; give tier REVIEW_REQUIRED to the event types that must not be replayed by themselves",
 		}},
@@ -296,7 +299,7 @@ func randomCatalog(t *rapid.T) string {
 	fmt.Fprintf(&b, "lanes: {%s: {sla: %dms, workers: %d, settleLinger: %dus}}\n", rapid.SampledFrom(Lanes()).Draw(t, "lane"),
 		millis.Draw(t, "sla")+1, rapid.IntRange(1, 99).Draw(t, "workers"), millis.Draw(t, "linger"))
 	fmt.Fprintf(&b, "retry: {multiplier: %v}\nreplay: {delays: [%dms, %ds], ratePerSecond: %v}\n", rapid.Float64Range(1, 1000).Draw(t, "multiplier"),
-		millis.Draw(t, "first"), millis.Draw(t, "second"), rapid.Float64Range(0.001, 100_000).Draw(t, "rate"))
+		millis.Draw(t, "first")+1, millis.Draw(t, "second")+1, rapid.Float64Range(0.001, 100_000).Draw(t, "rate"))
 	b.WriteString(soundTargets + "  H: {kind: handler}\neveryOutbox:\n- {type: Every, lane: BACKGROUND_LANE, tier: SAFE_AUTO, targets: [H], revokeTokens: ")
 	fmt.Fprintf(&b, "%v}\noutboxes:\n", rapid.Bool().Draw(t, "revoke"))
 	for i := range rapid.IntRange(1, 3).Draw(t, "outboxes") {
