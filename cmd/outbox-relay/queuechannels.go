@@ -11,9 +11,8 @@ import (
 	"outboxrelay/relay/workqueue/jobs"
 )
 
-// Channels of jobs, as their documents name them.
+// Channels of jobs beside in_app, as their documents name them.
 const (
-	channelInApp  = "in_app"
 	channelEmail  = "email"
 	channelPubSub = "pubsub"
 )
@@ -59,7 +58,7 @@ func (c smtpConfig) options() []mail.Option {
 // dead at once: to wait would spend its attempts on what only a deployment mends, and
 // a person has it tried again in one step then.
 func (s *service) openChannels(ctx context.Context, docs *firestore.Client, cfg serviceConfig) (map[string]jobs.Channel, error) {
-	channels := map[string]jobs.Channel{channelInApp: jobs.NewInApp(docs)}
+	channels := map[string]jobs.Channel{jobs.ChannelInApp: jobs.NewInApp(docs)}
 	var without []string
 	if smtp := cfg.queues.smtp; smtp.host != "" {
 		email, err := jobs.NewEmail(smtp.host, smtp.from, jobs.UserAddress(docs), smtp.options()...)

@@ -38,7 +38,7 @@ type restoreCmd struct {
 func (c *restoreCmd) Help() string {
 	return `An export holds records as they stood when it was made. Those that were waiting then have mostly been delivered since, and a relay that finds them waiting delivers them again. Run this after an import and before the first relay starts.
 
-It also takes dead letters off their automatic replays and ends bulk replays that were running, as these may have been carried out after the export. Frozen aggregates and paused lanes are told and left as they are.
+It also takes dead letters off their automatic replays and ends bulk replays that were running, as these may have been carried out after the export. Jobs that wait to be sent by email or to Pub/Sub become failed, with the code RESTORED, as they may have been sent after it: a person requeues those that were not. With --outbox too. Frozen aggregates and paused lanes are told and left as they are.
 
 It refuses to run beside a relay. What an import brought back of the instances that ran at the time of the export looks alive for one lease term.
 
@@ -146,6 +146,7 @@ func (c *restoreCmd) tell(w io.Writer, r *restore.Report) error {
 	}
 	fmt.Fprintf(w, "%s waiting in the export; %s: %d\n", shell.Plural(found(r), "record"), c.verb("settled as "+c.As), c.settles(r))
 	fmt.Fprintf(w, "dead letters %s: %d; bulk replays %s: %d\n", c.verb("taken off their replays"), r.Replays, c.verb("ended"), r.Bulks)
+	fmt.Fprintf(w, "jobs that may have been sent since the export, %s: %d\n", c.verb("made failed"), c.cleared(r.Jobs))
 	fmt.Fprintf(w, "left as in the export: frozen aggregates: %d; paused lanes: %s\n", r.Frozen, cmp.Or(terminal.Line(strings.Join(r.Paused, ", ")), "none"))
 	return nil
 }
@@ -156,6 +157,14 @@ func (c *restoreCmd) verb(done string) string {
 		return "to be " + done
 	}
 	return done
+}
+
+// cleared is how many of them were settled, or would be.
+func (c *restoreCmd) cleared(l restore.Leftovers) int {
+	if c.DryRun {
+		return l.Found
+	}
+	return l.Settled
 }
 
 // settles is how many records were settled, or would be.

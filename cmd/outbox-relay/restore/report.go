@@ -15,6 +15,8 @@ type Report struct {
 	// again, and Bulks bulk replays that would go on.
 	Replays int `json:"replays"`
 	Bulks   int `json:"bulks"`
+	// Jobs are those that a work queue would send, and may have sent since.
+	Jobs Leftovers `json:"jobs"`
 	// What is left as it stands, for a person to look at.
 	Frozen int      `json:"frozen"` // aggregates
 	Paused []string `json:"paused"` // lanes

@@ -5,6 +5,7 @@
 // waiting then have mostly been delivered since, and a relay that finds them
 // waiting delivers them again. Nothing in Firestore tells which: so a person
 // says what is to become of them, and dead letters do not replay themselves.
+// Jobs of work queues have mostly been sent, too, and are left to a person.
 package restore
 
 import (
@@ -119,7 +120,7 @@ func (r *Restore) idle(ctx context.Context) error {
 
 // Look counts what Run would settle, and changes nothing.
 func (r *Restore) Look(ctx context.Context) (*Report, error) {
-	return r.each(ctx, func(context.Context, *contracts.Outbox, []Waiting) (int, error) { return 0, nil }, r.findTimed)
+	return r.each(ctx, func(context.Context, *contracts.Outbox, []Waiting) (int, error) { return 0, nil }, r.findTimed, false)
 }
 
 // Run settles. It fails while a relay is at work. An error leaves what was
@@ -128,7 +129,7 @@ func (r *Restore) Run(ctx context.Context) (*Report, error) {
 	if err := r.idle(ctx); err != nil {
 		return nil, err
 	}
-	report, err := r.each(ctx, r.settle, r.shelve)
+	report, err := r.each(ctx, r.settle, r.shelve, true)
 	if err != nil {
 		return report, err
 	}
@@ -137,8 +138,8 @@ func (r *Restore) Run(ctx context.Context) (*Report, error) {
 }
 
 // each reports what there is, and has it settled by what it is given.
-func (r *Restore) each(ctx context.Context, settle func(context.Context, *contracts.Outbox, []Waiting) (int, error), timed func(context.Context, *Report) error) (*Report, error) {
-	report := &Report{}
+func (r *Restore) each(ctx context.Context, settle func(context.Context, *contracts.Outbox, []Waiting) (int, error), timed func(context.Context, *Report) error, settling bool) (report *Report, err error) {
+	report = &Report{}
 	for _, name := range r.Outboxes {
 		of := OutboxReport{Outbox: name}
 		err := r.waiting(ctx, r.Catalog.Outbox(name), &of, settle)
@@ -148,6 +149,9 @@ func (r *Restore) each(ctx context.Context, settle func(context.Context, *contra
 		}
 	}
 	if err := timed(ctx, report); err != nil {
+		return report, err
+	}
+	if report.Jobs, err = r.jobs(ctx, settling); err != nil {
 		return report, err
 	}
 	return report, r.surroundings(ctx, report)

@@ -23,7 +23,13 @@ const (
 	codeRecipient = "NO_RECIPIENT"    // the recipient cannot be reached over the channel
 	codeRefused   = "REFUSED"         // the other end will not take it
 	codeFailed    = "NOT_SENT"        // it was not sent, and may be later
+	// CodeRestored is of a job that came back open with an import: whether it was sent
+	// since the export nobody can know.
+	CodeRestored = "RESTORED"
 )
+
+// FieldChannel is the field of a job that names its channel.
+const FieldChannel = "channel"
 
 // Message is what is to be sent.
 type Message struct {
@@ -77,9 +83,9 @@ func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Out
 		return out, nil
 	}
 	text := func(field string) string { s, _ := c.Data[field].(string); return s }
-	channel, ok := h.channels[text("channel")]
+	channel, ok := h.channels[text(FieldChannel)]
 	if !ok {
-		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, fmt.Errorf("channel %q is not configured", text("channel")))
+		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, fmt.Errorf("channel %q is not configured", text(FieldChannel)))
 	}
 	m, err := h.message(ctx, c, text)
 	if err != nil {
@@ -101,7 +107,7 @@ func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Out
 // tell may have been sent, be it the last attempt or not. So may one of a channel that is
 // not configured here, as it may have been where the worker died.
 func (h *Handler) Abandoned(c *workqueue.Claim) (workqueue.Outcome, bool) {
-	name, _ := c.Data["channel"].(string)
+	name, _ := c.Data[FieldChannel].(string)
 	if channel, ok := h.channels[name]; ok && channel.Tells() {
 		return workqueue.Outcome{}, false
 	}

@@ -12,6 +12,9 @@ import (
 // is its job's key.
 const InAppMessages = "in_app_messages"
 
+// ChannelInApp is the name of channel in_app, as jobs have it.
+const ChannelInApp = "in_app"
+
 // InApp is channel in_app: a document of InAppMessages, which the recipient's client
 // reads and marks as read.
 type InApp struct{ client *firestore.Client }
