@@ -38,13 +38,13 @@ type restoreCmd struct {
 func (c *restoreCmd) Help() string {
 	return `An export holds records as they stood when it was made. Those that were waiting then have mostly been delivered since, and a relay that finds them waiting delivers them again. Run this after an import and before the first relay starts.
 
-It also takes dead letters off their automatic replays and ends bulk replays that were running, as these may have been carried out after the export. Jobs that wait to be sent by email or to Pub/Sub become failed, with the code RESTORED, as they may have been sent after it: a person requeues those that were not. With --outbox too. Frozen aggregates and paused lanes are told and left as they are.
+It also takes dead letters off their automatic replays and ends bulk replays that were running, as these may have been carried out after the export. Jobs that wait to be sent by email or to Pub/Sub become failed, with the code RESTORED, as they may have been sent after it: a person requeues those that were not. What consumers had open in inbox-events is deleted, as it would hold back its aggregates. Both with --outbox, too. Frozen aggregates and paused lanes are told and left as they are.
 
-It refuses to run beside a relay. What an import brought back of the instances that ran at the time of the export looks alive for one lease term.
+It refuses to run beside a relay, and beside a consumer with its inbox in this Firestore that handles an event. What an import brought back of the instances that ran at the time of the export looks alive for one lease term.
 
 Each commit is conditioned on what was read and carries its audit entry; run the same again after a failure. Of records that were appended after the export nothing is known any more.
 
-Exit codes: 0 done; 1 failed, run the same again; 2 flags or catalog are wrong; 5 a relay runs.`
+Exit codes: 0 done; 1 failed, run the same again; 2 flags or catalog are wrong; 5 a relay or a consumer runs.`
 }
 
 // Validate names what is missing.
@@ -121,6 +121,9 @@ func (c *restoreCmd) carryOut(ctx context.Context, p shell.Process, r *restore.R
 	if running, ok := errors.AsType[*restore.RunningError](err); ok {
 		return shell.Exit(shell.ExitConflict, running)
 	}
+	if handling, ok := errors.AsType[*restore.HandlingError](err); ok {
+		return shell.Exit(shell.ExitConflict, handling)
+	}
 	if report == nil {
 		return err
 	}
@@ -147,6 +150,7 @@ func (c *restoreCmd) tell(w io.Writer, r *restore.Report) error {
 	fmt.Fprintf(w, "%s waiting in the export; %s: %d\n", shell.Plural(found(r), "record"), c.verb("settled as "+c.As), c.settles(r))
 	fmt.Fprintf(w, "dead letters %s: %d; bulk replays %s: %d\n", c.verb("taken off their replays"), r.Replays, c.verb("ended"), r.Bulks)
 	fmt.Fprintf(w, "jobs that may have been sent since the export, %s: %d\n", c.verb("made failed"), c.cleared(r.Jobs))
+	fmt.Fprintf(w, "events that consumers had open, %s from inbox-events: %d\n", c.verb("deleted"), c.cleared(r.Events))
 	fmt.Fprintf(w, "left as in the export: frozen aggregates: %d; paused lanes: %s\n", r.Frozen, cmp.Or(terminal.Line(strings.Join(r.Paused, ", ")), "none"))
 	return nil
 }

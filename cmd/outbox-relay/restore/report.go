@@ -17,6 +17,8 @@ type Report struct {
 	Bulks   int `json:"bulks"`
 	// Jobs are those that a work queue would send, and may have sent since.
 	Jobs Leftovers `json:"jobs"`
+	// Events are those that consumers had open, in their inboxes in this Firestore.
+	Events Leftovers `json:"events"`
 	// What is left as it stands, for a person to look at.
 	Frozen int      `json:"frozen"` // aggregates
 	Paused []string `json:"paused"` // lanes

@@ -5,7 +5,8 @@
 // waiting then have mostly been delivered since, and a relay that finds them
 // waiting delivers them again. Nothing in Firestore tells which: so a person
 // says what is to become of them, and dead letters do not replay themselves.
-// Jobs of work queues have mostly been sent, too, and are left to a person.
+// Jobs of work queues have mostly been sent, too, and are left to a person; and
+// what consumers had open is let go of.
 package restore
 
 import (
@@ -105,8 +106,8 @@ func (e *RunningError) Error() string {
 		strings.Join(e.Instances, ", "))
 }
 
-// idle fails while a relay may be at work: it would deliver what is about to be
-// settled.
+// idle fails while a relay may be at work, which would deliver what is about to be
+// settled, or a consumer.
 func (r *Restore) idle(ctx context.Context) error {
 	live, err := lease.Live(ctx, r.Letters)
 	if err != nil {
@@ -115,7 +116,7 @@ func (r *Restore) idle(ctx context.Context) error {
 	if len(live) > 0 {
 		return &RunningError{live}
 	}
-	return nil
+	return r.unhandled(ctx)
 }
 
 // Look counts what Run would settle, and changes nothing.
@@ -123,7 +124,7 @@ func (r *Restore) Look(ctx context.Context) (*Report, error) {
 	return r.each(ctx, func(context.Context, *contracts.Outbox, []Waiting) (int, error) { return 0, nil }, r.findTimed, false)
 }
 
-// Run settles. It fails while a relay is at work. An error leaves what was
+// Run settles. It fails while a relay or a consumer is at work. An error leaves what was
 // settled until then, and the same run goes on from there.
 func (r *Restore) Run(ctx context.Context) (*Report, error) {
 	if err := r.idle(ctx); err != nil {
@@ -152,6 +153,9 @@ func (r *Restore) each(ctx context.Context, settle func(context.Context, *contra
 		return report, err
 	}
 	if report.Jobs, err = r.jobs(ctx, settling); err != nil {
+		return report, err
+	}
+	if report.Events, err = r.events(ctx, settling); err != nil {
 		return report, err
 	}
 	return report, r.surroundings(ctx, report)

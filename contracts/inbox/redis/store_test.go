@@ -55,6 +55,31 @@ func TestKeyOfProcessed(t *testing.T) {
 	}
 }
 
+// docs/CONSUMERS.md has them deleted after a restore of Redis: what was open then has been
+// acknowledged since, and nobody ends it.
+func TestLaterEventsWaitForKeysOfOpen(t *testing.T) {
+	server := miniredis.RunT(t)
+	store := redis.New(open(t, &goredis.Options{Addr: server.Addr()}))
+	claimed := func(event string, version int64) inbox.Verdict {
+		c, err := store.Claim(t.Context(), inbox.Ask{
+			Ref: inbox.Ref{Consumer: "billing", EventID: event, Token: "t" + event}, AggregateID: "acc-1", Version: version, Lease: time.Minute, Keep: time.Hour,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Verdict
+	}
+	if first, second := claimed("1", 1), claimed("2", 2); first != inbox.Claimed || second != inbox.Behind {
+		t.Fatalf("claims are %v and %v, want the second behind the first", first, second)
+	}
+	if !server.Del("pf:evt:open:billing:acc-1") {
+		t.Errorf("there is no such key, but %v", server.Keys())
+	}
+	if second := claimed("2", 2); second != inbox.Claimed {
+		t.Errorf("without the key the claim is %v", second)
+	}
+}
+
 func open(t testing.TB, o *goredis.Options) *goredis.Client {
 	t.Helper()
 	client := goredis.NewClient(o)
