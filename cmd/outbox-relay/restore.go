@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/restore"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	relayfirestore "outboxrelay/relay/firestore"
@@ -44,7 +46,7 @@ It refuses to run beside a relay, and beside a consumer with its inbox in this F
 
 Each commit is conditioned on what was read and carries its audit entry; run the same again after a failure. Of records that were appended after the export nothing is known any more.
 
-Exit codes: 0 done; 1 failed, run the same again; 2 flags or catalog are wrong; 5 a relay or a consumer runs.`
+Exit codes: 0 done; 1 failed, run the same again; 2 flags or catalog are wrong, or the catalog lacks an outbox that was relayed; 5 a relay or a consumer runs.`
 }
 
 // Validate names what is missing.
@@ -89,7 +91,31 @@ func (c *restoreCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return shell.Usagef("%w", err)
 	}
+	if err := c.knowsAll(ctx, queue, catalog); err != nil {
+		return err
+	}
 	return c.carryOut(ctx, p, r)
+}
+
+// knowsAll refuses a catalog that lacks an outbox which some instance relayed: its records
+// would wait unseen, and the relay deliver them again. Who names outboxes has thought of it.
+func (c *restoreCmd) knowsAll(ctx context.Context, queue *dlq.Queue, catalog *contracts.Catalog) error {
+	if len(c.Outbox) > 0 {
+		return nil
+	}
+	names, err := queue.Outboxes(ctx)
+	if err != nil {
+		return err
+	}
+	lacking := slices.DeleteFunc(names, func(name string) bool {
+		// What may be a shard is told by the outbox that it is of, which may have fewer of them now.
+		return catalog.Outbox(name) != nil || len(contracts.OutboxesOf(name)) > 1
+	})
+	if len(lacking) > 0 {
+		return shell.Usagef("the leases name outboxes that the catalog lacks: %s. Give --catalog as the relay has it, or name with --outbox those to settle where nobody relays these any more",
+			terminal.Line(strings.Join(lacking, ", ")))
+	}
+	return nil
 }
 
 // carryOut looks first, so that whoever is asked knows what it is about.

@@ -229,3 +229,25 @@ func TestRestoreRefuses(t *testing.T) {
 		})
 	}
 }
+
+// With another catalog the records of an outbox that it lacks were passed over, and none
+// was said to wait.
+func TestRestoreRefusesACatalogThatLacksAnOutbox(t *testing.T) {
+	a := openArchive(t)
+	for _, share := range []string{"queue", "accOutbox", "accOutbox.7"} { // it had eight shards once
+		a.set(contracts.CollectionLeases, share, map[string]any{"kind": contracts.LeaseKind})
+	}
+	a.decided("--as", "delivered", "--dry-run")
+	a.set(contracts.CollectionLeases, "payOutbox.2", map[string]any{"kind": contracts.LeaseKind})
+	was := a.statuses()
+	for _, more := range [][]string{{"--dry-run"}, {"--by", "a", "--reason", "b", "--yes"}} {
+		got := a.restore(append([]string{"--as", "delivered"}, more...)...)
+		if got.code != shell.ExitUsage || !strings.Contains(got.stderr, "outboxes that the catalog lacks: payOutbox. Give --catalog") {
+			t.Errorf("%s: %+v", more, got)
+		}
+	}
+	if diff := cmp.Diff(was, a.statuses()); diff != "" {
+		t.Errorf("what was refused settled records (-was +is):\n%s", diff)
+	}
+	a.decided("--as", "delivered", "--outbox", "wsOutbox") // of an outbox that nobody relays any more the lease stays
+}
