@@ -59,7 +59,7 @@ func TestDecodeThatPanics(t *testing.T) {
 		t.Fatalf("handled are %+v and buried %+v, want it acknowledged and buried", did.calls, dead.letters)
 	}
 	l := dead.letters[0]
-	if l.Reason != contracts.ContractViolation || l.Record.EventID != m.eventID || !strings.Contains(l.Errors[0].Message, "Decode panics: no such form") {
+	if l.Reason != contracts.ContractViolation || l.Record.EventID != m.eventID || !strings.Contains(l.Errors[0].Message, "panic of Options.Decode: no such form") {
 		t.Errorf("buried is %+v", l)
 	}
 }

@@ -37,7 +37,7 @@ func New(store Store, consumer string, o Options) *Inbox {
 func CheckConsumer(name string) error {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 	if name == "" || len(name) > 100 || strings.Trim(name, allowed) != "" {
-		return fmt.Errorf("consumer %q is not 1 to 100 letters, digits, _, - or .", name)
+		return fmt.Errorf("consumer %q is not 1 to 100 of letters, digits and the three '_-.'", name)
 	}
 	return nil
 }
