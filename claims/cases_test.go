@@ -23,6 +23,7 @@ var both = []struct {
 	{"older records and repeats", testOlder},
 	{"a right is taken away", testRevoke},
 	{"a thin event", testThin},
+	{"a user is deleted and created anew", testCreatedAnew},
 	{"accounts with odd names", testNames},
 	{"two handlers over many records", testMany},
 }
@@ -60,10 +61,11 @@ func testRecord(f *fixture) {
 	}
 	wantSnapshot := map[string]any{
 		"accountId": "acc-1", "claimsVersion": int64(4), "eventId": rec.EventID, "eventType": "RoleChanged", "traceId": rec.TraceID, "idempotencyKey": rec.IdempotencyKey,
-		"roles":       map[string]any{"value": []any{"admin"}, "version": int64(4)},
-		"policies":    map[string]any{"value": []any{"p", map[string]any{"id": int64(7)}}, "version": int64(4)},
-		"claims":      map[string]any{"value": map[string]any{"plan": "team"}, "version": int64(4)},
-		"ownedClaims": []any{"plan"}, "revokeFor": int64(0), "revoked": int64(0), "announced": int64(4),
+		"roles":         map[string]any{"value": []any{"admin"}, "version": int64(4)},
+		"policies":      map[string]any{"value": []any{"p", map[string]any{"id": int64(7)}}, "version": int64(4)},
+		"claims":        map[string]any{"value": map[string]any{"plan": "team"}, "version": int64(4)},
+		"userCreatedAt": time.UnixMilli(f.user("acc-1").UserMetadata.CreationTimestamp).UTC(),
+		"ownedClaims":   []any{"plan"}, "revokeFor": int64(0), "revoked": int64(0), "announced": int64(4),
 	}
 	if diff := cmp.Diff(wantSnapshot, f.fields("claims-snapshots", "acc-1")); diff != "" {
 		f.Error(diff)
@@ -132,6 +134,21 @@ func testThin(f *fixture) {
 	want := map[string]any{"roles": []any{"owner"}, "policies": []any{"p"}, "claimsVersion": 3.0}
 	if diff := cmp.Diff(want, f.user("acc-1").CustomClaims); diff != "" {
 		f.Error(diff)
+	}
+}
+
+func testCreatedAnew(f *fixture) {
+	f.createUser("acc-1", nil)
+	f.handle("acc-1", 7, map[string]any{"roles": []any{"admin"}, "policies": []any{"p"}, "claims": map[string]any{"plan": "team"}})
+	f.must(f.users.DeleteUser(f.Context(), "acc-1"))
+	f.createUser("acc-1", map[string]any{"tenant": "t-1"})
+	f.handle("acc-1", 1, map[string]any{"roles": []any{"viewer"}})
+	want := map[string]any{"tenant": "t-1", "roles": []any{"viewer"}, "claimsVersion": 8.0} // above what a client may have heard of
+	if diff := cmp.Diff(want, f.user("acc-1").CustomClaims); diff != "" {
+		f.Error(diff)
+	}
+	if got := f.signals(2); got[1].Attributes["claimsVersion"] != "8" {
+		f.Errorf("the second signal is of version %s, want 8", got[1].Attributes["claimsVersion"])
 	}
 }
 

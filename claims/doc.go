@@ -8,7 +8,8 @@
 // claims. Each has a value and the aggregateVersion that it came from; an older
 // version never takes the place of a newer one. The merged parts are kept in the
 // relay's own collection, claims-snapshots. What payloads must hold is told in
-// the README of package contracts.
+// the README of package contracts. A user who was deleted leaves no part to the next one
+// with the same uid, who is told by when Auth created it.
 //
 // # Steps of one record
 //

@@ -129,9 +129,9 @@ func TestContention(t *testing.T) {
 // deaf are Accounts that never answer.
 type deaf struct{ *memory }
 
-func (deaf) Claims(ctx context.Context, _ string) (map[string]any, error) {
+func (deaf) User(ctx context.Context, _ string) (User, error) {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return User{}, ctx.Err()
 }
 
 func TestTimeout(t *testing.T) {

@@ -17,6 +17,7 @@ type world struct {
 	mu        sync.Mutex
 	docs      map[Ref]Doc
 	users     map[string]map[string]any
+	created   map[string]time.Time // users
 	revoked   int
 	published []message
 	held      []any // the user's claimsVersion when each message was published
@@ -31,7 +32,7 @@ type message struct {
 }
 
 func newWorld() *world {
-	return &world{docs: map[Ref]Doc{}, users: map[string]map[string]any{}, clock: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	return &world{docs: map[Ref]Doc{}, users: map[string]map[string]any{}, created: map[string]time.Time{}, clock: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 }
 
 func (w *world) tick() time.Time {
@@ -108,7 +109,7 @@ func (m *memory) Put(_ context.Context, ref Ref, before Doc, fields map[string]a
 	return doc, err
 }
 
-func (m *memory) Claims(_ context.Context, uid string) (held map[string]any, err error) {
+func (m *memory) User(_ context.Context, uid string) (found User, err error) {
 	err = m.call("look up", func() error {
 		user, ok := m.world.users[uid]
 		if !ok {
@@ -118,10 +119,11 @@ func (m *memory) Claims(_ context.Context, uid string) (held map[string]any, err
 		if err != nil {
 			return err
 		}
-		held, err = DecodeClaims(data)
+		found.Claims, err = DecodeClaims(data)
+		found.Created = m.world.created[uid]
 		return err
 	})
-	return held, err
+	return found, err
 }
 
 func (m *memory) SetClaims(_ context.Context, uid string, claims map[string]any) error {

@@ -31,13 +31,20 @@ type Store interface {
 	Put(ctx context.Context, ref Ref, before Doc, fields map[string]any) (Doc, error)
 }
 
+// User is a user of Firebase Auth.
+type User struct {
+	Claims map[string]any // the custom ones, as DecodeClaims returns them
+	// Created tells a user from one who had the same uid before, and was deleted; zero: Auth does not say.
+	Created time.Time
+}
+
 // Accounts are the users of Firebase Auth, by uid. Errors answer
 // contracts.KindOf and contracts.CodeOf; one that Auth gave with Retry-After
 // answers RetryAfter() time.Duration. Each method makes one call, and never
 // repeats it by itself.
 type Accounts interface {
-	// Claims returns the user's custom claims, as DecodeClaims does.
-	Claims(ctx context.Context, uid string) (map[string]any, error)
+	// User returns what is known of the user.
+	User(ctx context.Context, uid string) (User, error)
 	// SetClaims puts claims, as EncodeClaims renders them, in the place of all
 	// custom claims of the user.
 	SetClaims(ctx context.Context, uid string, claims map[string]any) error

@@ -27,7 +27,9 @@ type refresh struct {
 
 	docs documents
 	held map[string]any // the user's claims as they were last seen
-	did  bool           // something was written
+	// created is when the user was; zero: not known.
+	created time.Time
+	did     bool // something was written
 
 	stands int64 // ClaimsVersion of the snapshot that the user's claims were set to
 }
@@ -108,9 +110,11 @@ func (r *refresh) round(ctx context.Context, payload Parts, changed *bool) error
 // for one that is carried out.
 func (r *refresh) lookUp(ctx context.Context) error {
 	return r.handler.calls.do(ctx, callLookUp, func() (err error) {
-		if r.held, err = r.handler.cfg.Accounts.Claims(ctx, r.account); err != nil {
+		user, err := r.handler.cfg.Accounts.User(ctx, r.account)
+		if err != nil {
 			return fmt.Errorf("look up user: %w", err)
 		}
+		r.held, r.created = user.Claims, user.Created
 		return nil
 	})
 }
@@ -141,6 +145,7 @@ func (d *documents) hasSignal(doc Doc) {
 func (r *refresh) commit(ctx context.Context, payload Parts) (changed bool, err error) {
 	thin := payload.nothing()
 	for range maxRounds {
+		r.docs.snapshot = r.docs.snapshot.forUser(r.created)
 		account, faults := readAccount(r.docs.account, thin, r.record.AggregateVersion)
 		if thin {
 			if err := r.judgeThin(account, faults); err != nil {

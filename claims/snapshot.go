@@ -2,6 +2,7 @@ package claims
 
 import (
 	"maps"
+	"time"
 
 	"outboxrelay/contracts"
 )
@@ -10,7 +11,9 @@ import (
 // out. Its document is in claims-snapshots.
 type Snapshot struct {
 	AccountID string
-	Parts     Parts
+	// UserCreated is when the user was of whom it is; zero: not known.
+	UserCreated time.Time
+	Parts       Parts
 	// Before are the parts that were carried out when Parts were proposed; nil: Parts themselves. A proposal
 	// is its record's alone until the user's claims hold it: where that record is given up, nobody else
 	// carries it out.
@@ -42,7 +45,8 @@ const (
 	fieldRevokeFor     = "revokeFor"
 	fieldRevoked       = "revoked"
 	fieldAnnounced     = "announced"
-	fieldBefore        = "before"  // its parts
+	fieldBefore        = "before" // its parts
+	fieldUserCreated   = "userCreatedAt"
 	fieldValue         = "value"   // of a part
 	fieldVersion       = "version" // of a part
 )
@@ -57,6 +61,9 @@ func (s *Snapshot) fields() map[string]any {
 		contracts.FieldEventID: s.EventID, contracts.FieldEventType: s.EventType, contracts.FieldTraceID: s.TraceID,
 		contracts.FieldIdempotencyKey: s.IdempotencyKey,
 		fieldRevokeFor:                s.RevokeFor, fieldRevoked: s.Revoked, fieldAnnounced: s.Announced,
+	}
+	if !s.UserCreated.IsZero() {
+		f[fieldUserCreated] = s.UserCreated
 	}
 	maps.Copy(f, s.Parts.fields())
 	if s.Before != nil {
@@ -89,7 +96,8 @@ func readSnapshot(d Doc) Snapshot {
 			s.Owned = append(s.Owned, t)
 		}
 	}
-	s.Parts = readStored(d.Fields)
+	created, _ := d.Fields[fieldUserCreated].(time.Time)
+	s.UserCreated, s.Parts = created.UTC(), readStored(d.Fields)
 	if before, ok := d.Fields[fieldBefore].(map[string]any); ok {
 		parts := readStored(before)
 		s.Before = &parts
@@ -106,6 +114,19 @@ func readStored(fields map[string]any) (p Parts) {
 		}
 	}
 	return p
+}
+
+// forUser is the snapshot of a user who was created then. One who had the same uid before and was
+// deleted leaves no right to the next, whose claims tell what that one has; only the versions go on.
+func (s Snapshot) forUser(created time.Time) Snapshot {
+	if created.IsZero() {
+		return s
+	}
+	if !s.UserCreated.IsZero() && !s.UserCreated.Equal(created) {
+		s.Parts, s.Before, s.Owned = Parts{}, nil, nil
+	}
+	s.UserCreated = created
+	return s
 }
 
 // carriedOut are the newest parts of which somebody saw that a user with the claims held has them, or had. What

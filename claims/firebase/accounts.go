@@ -67,14 +67,13 @@ func (a *Accounts) Ready(ctx context.Context) error {
 	return err
 }
 
-// Claims implements claims.Accounts.
-func (a *Accounts) Claims(ctx context.Context, uid string) (map[string]any, error) {
-	var custom map[string]any
-	err := a.call(ctx, uid, func(ctx context.Context, t *toolkit) (err error) {
-		custom, err = t.lookup(ctx, uid)
+// User implements claims.Accounts.
+func (a *Accounts) User(ctx context.Context, uid string) (user claims.User, err error) {
+	err = a.call(ctx, uid, func(ctx context.Context, t *toolkit) (err error) {
+		user, err = t.lookup(ctx, uid)
 		return err
 	})
-	return custom, err
+	return user, err
 }
 
 // SetClaims implements claims.Accounts.

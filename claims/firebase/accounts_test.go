@@ -131,8 +131,8 @@ func TestAccounts(t *testing.T) {
 		if err := a.Ready(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := a.Claims(ctx, "u-1"); err != nil || len(got) != 0 {
-			t.Errorf("a new user has claims %v, %v", got, err)
+		if got, err := a.User(ctx, "u-1"); err != nil || len(got.Claims) != 0 || got.Created.IsZero() {
+			t.Errorf("a new user is %+v, %v, want when it was created, and no claims", got, err)
 		}
 		id := json.Number("1180591620717411303") // which no float64 holds
 		given := map[string]any{"roles": []any{"<admin>"}, "claimsVersion": int64(7), "on": true, "id": id}
@@ -145,8 +145,8 @@ func TestAccounts(t *testing.T) {
 			if err := set(); err != nil {
 				t.Fatal(err)
 			}
-			got, err := a.Claims(ctx, "u-1")
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			got, err := a.User(ctx, "u-1")
+			if diff := cmp.Diff(want, got.Claims); err != nil || diff != "" {
 				t.Errorf("%s set: we read %v: %s", name, err, diff)
 			}
 			user, err := admin.GetUser(ctx, "u-1")
@@ -156,10 +156,10 @@ func TestAccounts(t *testing.T) {
 			if diff := cmp.Diff(rounded, user.CustomClaims); diff != "" {
 				t.Errorf("%s set: the SDK reads %s", name, diff)
 			}
-			if err := a.SetClaims(ctx, "u-1", got); err != nil {
+			if err := a.SetClaims(ctx, "u-1", got.Claims); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := a.Claims(ctx, "u-1"); err != nil || !cmp.Equal(want, again) {
+			if again, err := a.User(ctx, "u-1"); err != nil || !cmp.Equal(want, again.Claims) {
 				t.Errorf("%s set: written back, they are %v, %v", name, again, err)
 			}
 			if err := a.SetClaims(ctx, "u-1", nil); err != nil {
@@ -177,7 +177,7 @@ func TestAccounts(t *testing.T) {
 			t.Errorf("got %+v, %v, want the tokens revoked", user, err)
 		}
 		for name, err := range map[string]error{
-			"look up": func() error { _, err := a.Claims(ctx, "nobody"); return err }(),
+			"look up": func() error { _, err := a.User(ctx, "nobody"); return err }(),
 			"set":     a.SetClaims(ctx, "nobody", map[string]any{}), "revoke": a.RevokeTokens(ctx, "nobody"),
 		} {
 			if contracts.KindOf(err) != contracts.Attributable || contracts.CodeOf(err) != claims.CodeUserNotFound {
@@ -255,7 +255,7 @@ func TestFailures(t *testing.T) {
 		defer server.Faults().Clear()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, err := a.Claims(ctx, "u-1"); contracts.KindOf(err) != contracts.Outage || contracts.CodeOf(err) != "DeadlineExceeded" {
+		if _, err := a.User(ctx, "u-1"); contracts.KindOf(err) != contracts.Outage || contracts.CodeOf(err) != "DeadlineExceeded" {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -275,7 +275,7 @@ func TestNobodyListens(t *testing.T) {
 	server, address := newAuth(t)
 	a, _ := open(t, address, true)
 	server.Close()
-	if _, err := a.Claims(t.Context(), "u-1"); contracts.KindOf(err) != contracts.Outage || contracts.CodeOf(err) != "Unavailable" {
+	if _, err := a.User(t.Context(), "u-1"); contracts.KindOf(err) != contracts.Outage || contracts.CodeOf(err) != "Unavailable" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -308,7 +308,7 @@ func TestStrangeAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			if _, err := a.Claims(t.Context(), "u-1"); contracts.KindOf(err) != c.kind || contracts.CodeOf(err) != c.code {
+			if _, err := a.User(t.Context(), "u-1"); contracts.KindOf(err) != c.kind || contracts.CodeOf(err) != c.code {
 				t.Errorf("got %v", err)
 			}
 			if calls != 1 {
@@ -331,7 +331,7 @@ func TestNoCredentials(t *testing.T) {
 	}
 	for range 2 {
 		err := a.Ready(t.Context())
-		if _, called := a.Claims(t.Context(), "u-1"); called == nil || err == nil || called.Error() != err.Error() {
+		if _, called := a.User(t.Context(), "u-1"); called == nil || err == nil || called.Error() != err.Error() {
 			t.Fatalf("a call fails with %v, want %v", called, err)
 		}
 		if contracts.KindOf(err) != contracts.Outage || contracts.CodeOf(err) != "NoCredentials" || !strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS") {

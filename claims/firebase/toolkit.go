@@ -41,24 +41,26 @@ func newToolkit(ctx context.Context, client *http.Client, base, project string) 
 // errNoUser is the answer to a look-up of nobody.
 var errNoUser = errors.New("no user has that uid")
 
-// lookup returns the user's custom claims.
-func (t *toolkit) lookup(ctx context.Context, uid string) (custom map[string]any, err error) {
+func (t *toolkit) lookup(ctx context.Context, uid string) (user claims.User, err error) {
 	ask := &identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest{LocalId: []string{uid}}
 	answer, err := t.accounts.Lookup(t.project, ask).Context(ctx).Do()
 	if err != nil {
-		return nil, failed(err)
+		return user, failed(err)
 	}
 	if len(answer.Users) == 0 {
-		return nil, errNoUser
+		return user, errNoUser
 	}
-	encoded := answer.Users[0].CustomAttributes
-	if encoded == "" {
-		return nil, nil
+	found := answer.Users[0]
+	if found.CreatedAt > 0 {
+		user.Created = time.UnixMilli(found.CreatedAt).UTC()
 	}
-	if custom, err = claims.DecodeClaims([]byte(encoded)); err != nil {
-		return nil, errUnreadable
+	if found.CustomAttributes == "" {
+		return user, nil
 	}
-	return custom, nil
+	if user.Claims, err = claims.DecodeClaims([]byte(found.CustomAttributes)); err != nil {
+		return user, errUnreadable
+	}
+	return user, nil
 }
 
 // setClaims puts JSON in place of the user's custom claims.

@@ -153,11 +153,11 @@ type users struct {
 	held map[string]map[string]any
 }
 
-// Claims implements claims.Accounts.
-func (u *users) Claims(_ context.Context, uid string) (map[string]any, error) {
+// User implements claims.Accounts.
+func (u *users) User(_ context.Context, uid string) (claims.User, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.held[uid], nil
+	return claims.User{Claims: u.held[uid]}, nil
 }
 
 // SetClaims implements claims.Accounts.

@@ -40,7 +40,7 @@ func (e *exam) accounts(ctx context.Context) Group {
 		return g
 	}
 	defer users.Close()
-	_, err = users.Claims(ctx, nobody)
+	_, err = users.User(ctx, nobody)
 	f := Finding{Check: check, Result: Fail, Did: did}
 	switch code := contracts.CodeOf(err); {
 	case err == nil, code == claims.CodeUserNotFound:
