@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,25 +106,26 @@ func TestEmptyFilterSelectsNothing(t *testing.T) {
 	}))
 	defer server.Close()
 	bulk := []string{"dlq", "bulk", "--yes", "--no-follow", "--reason", "x"}
+	with := func(flags ...string) []string { return slices.Concat(bulk, flags) }
 	for _, tc := range []struct {
 		args []string
 		want string
 	}{
-		{append(bulk[:len(bulk):len(bulk)], "--event-type", ""), "--event-type"},
-		{append(bulk[:len(bulk):len(bulk)], "--event-type="), "--event-type"},
-		{append(bulk[:len(bulk):len(bulk)], "--outbox", "accOutbox", "--consumer", ""), "--consumer"},
-		{append(bulk[:len(bulk):len(bulk)], "--from", ""), "--from"},
-		{append(bulk[:len(bulk):len(bulk)], "--id", ""), "--id is empty"},
-		{append(bulk[:len(bulk):len(bulk)], "--id", "a", "--pin", ""), "--pin"},
+		{with("--event-type", ""), "--event-type"},
+		{with("--event-type="), "--event-type"},
+		{with("--outbox", "accOutbox", "--consumer", ""), "--consumer"},
+		{with("--from", ""), "--from"},
+		{with("--id", ""), "--id is empty"},
+		{with("--id", "a", "--pin", ""), "--pin"},
 		{bulk, "--all"},
-		{append(bulk[:len(bulk):len(bulk)], "--all", "--tier", "SAFE_AUTO"), "--all excludes"},
-		{append(bulk[:len(bulk):len(bulk)], "--all", "--id", "a"), "--all excludes"},
+		{with("--all", "--tier", "SAFE_AUTO"), "--all excludes"},
+		{with("--all", "--id", "a"), "--all excludes"},
 		{[]string{"dlq", "list", "--tier", ""}, "--tier"},
 		{[]string{"dlq", "groups", "--trace-id", ""}, "--trace-id"},
 		{[]string{"dlq", "audit", "--actor", ""}, "--actor"},
 		{[]string{"queue", "list", "jobs", "--tenant", ""}, "--tenant"},
 	} {
-		got := runProgram(t, nil, "", append(tc.args[:len(tc.args):len(tc.args)], "--url", server.URL)...)
+		got := runProgram(t, nil, "", slices.Concat(tc.args, []string{"--url", server.URL})...)
 		if got.code != shell.ExitUsage || !strings.Contains(got.stderr, tc.want) {
 			t.Errorf("%v: %+v, want exit code %d and %q", tc.args, got, shell.ExitUsage, tc.want)
 		}
