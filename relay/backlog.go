@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/zap"
-
 	"outboxrelay/contracts"
 )
 
@@ -128,33 +126,5 @@ func (r *reader) poll(ctx context.Context) (listen bool, err error) {
 func (r *reader) settled(window int) {
 	if r.intake.clog() <= window/headShare {
 		r.fallBehind(false)
-	}
-}
-
-// pollStrays takes strays from pages until the outbox has no backlog.
-func (o *outbox) pollStrays(ctx context.Context, scan Scan, log *zap.Logger) {
-	state := o.health.listener(scan)
-	for {
-		works, over := o.worksOff()
-		if !works {
-			return
-		}
-		state.closed()
-		select {
-		case <-ctx.Done():
-			return
-		case <-over:
-			return
-		case <-time.After(pollMost):
-		}
-		docs, err := o.store.Page(ctx, scan)
-		if ctx.Err() != nil {
-			return
-		}
-		if state.paged(o.now(), err); err != nil {
-			log.Warn("read outbox", zap.Error(err))
-			continue
-		}
-		o.takeStrays(ctx, docs)
 	}
 }

@@ -28,7 +28,9 @@
 //	                                       relay.TestSweepFindsWhatAListenerMissed
 //	pending, delivered but not marked      as pending: delivered again to the targets that are not noted in it
 //	                                       relay.TestWhatWasBegunElsewhereIsFinished
-//	pending, a lane not declared           listener for strays, and sweep, once it is SweepAge old
+//	pending, a lane that its outbox left   reader of that lane, which what follows begins
+//	                                       relay.TestLeftLaneIsDeliveredInOrder
+//	pending, a lane that there is not      listener for strays, and sweep, once it is SweepAge old
 //	                                       relay.TestSweepFindsAStrayThatItsListenerMissed
 //	pending, lane or createdAt missing     sweep, by counts
 //	                                       relay.TestContractViolationsAreDeadLettered

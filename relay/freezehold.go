@@ -79,8 +79,7 @@ func (o *outbox) left(e *entry, a feed.Action) {
 	}
 }
 
-// intakeFor returns the intake of a lane; nil for one that the outbox does not
-// declare.
+// intakeFor returns the intake of a lane; nil for one that there is not.
 func (o *outbox) intakeFor(lane contracts.Lane) *intake {
 	for _, in := range o.intakes {
 		if in.lane == lane {

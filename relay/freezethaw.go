@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"outboxrelay/contracts"
 	"outboxrelay/relay/feed"
 )
 
@@ -133,12 +132,12 @@ func (o *outbox) pendingOf(ctx context.Context, aggregateID string) (oldest map[
 	scan := o.scan(ScanAggregate)
 	scan.Aggregate, scan.Limit = aggregateID, sweepPage
 	err = o.pageByID(ctx, scan, func(d Doc) {
-		lane, _ := d.fields()[contracts.FieldLane].(string)
-		in := o.intakeFor(contracts.Lane(lane))
+		in := o.intakeFor(laneOf(d))
 		if in == nil || d.CreatedAt.IsZero() {
 			strays = append(strays, d)
 			return
 		}
+		o.read(in)
 		if p, ok := oldest[in.feed]; !ok || d.position().Before(p) {
 			oldest[in.feed] = d.position()
 		}

@@ -56,8 +56,7 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	now := g.relay.now()
 	for _, spec := range g.relay.catalog.Outboxes {
 		s := g.standOf(spec, now)
-		for _, lane := range spec.Lanes() {
-			w := s.lanes[lane]
+		for lane, w := range s.lanes {
 			tell(oldestDesc, w.age(now).Seconds(), spec.Name, string(lane))
 			tell(overdueDesc, float64(w.overdue), spec.Name, string(lane))
 			tell(leftBehindDesc, float64(w.left), spec.Name, string(lane))
@@ -83,7 +82,7 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 
 // outboxStand is how one outbox stands, all its shards that are here together.
 type outboxStand struct {
-	lanes   map[contracts.Lane]*laneStand
+	lanes   map[contracts.Lane]*laneStand // that are read
 	pending int64
 	backoff inBackoff
 	proofs  map[string]time.Duration // by listener: how long its proof is due
@@ -125,6 +124,12 @@ func (o *outbox) addWaiting(lanes map[contracts.Lane]*laneStand, now time.Time) 
 		}
 	})
 	for _, in := range o.intakes {
+		if lanes[in.lane] == nil {
+			if !in.isRead() {
+				continue
+			}
+			lanes[in.lane] = new(laneStand)
+		}
 		s, due := lanes[in.lane], now.Add(-o.catalog.Lanes[in.lane].SLA)
 		in.feed.Behind(func(b feed.Behind) {
 			s.left += b.Records

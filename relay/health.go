@@ -179,8 +179,8 @@ type outboxHealth struct {
 	metrics *Metrics
 
 	mu        sync.Mutex
-	listeners map[string]*listenerState
-	order     []string
+	listeners map[string]*listenerState // those of all lanes
+	order     []string                  // of those that listen
 	pending   int64
 	count     pendingCount
 	stood     time.Time // when a canary came to stand last
@@ -194,7 +194,19 @@ func newOutboxHealth(share contracts.Share, spec *contracts.Outbox, m *Metrics, 
 		h.order = append(h.order, name)
 		h.listeners[name] = &listenerState{health: h, name: name, state: stateStarting, since: now, wanted: make(chan struct{}, 1)}
 	}
+	for _, lane := range contracts.Lanes() {
+		if name := string(lane); h.listeners[name] == nil {
+			h.listeners[name] = &listenerState{health: h, name: name, state: stateStarting, wanted: make(chan struct{}, 1)}
+		}
+	}
 	return h
+}
+
+// reads tells that a lane is read, too.
+func (h *outboxHealth) reads(lane contracts.Lane) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.order = append(h.order, string(lane))
 }
 
 // listener returns the state of the listener of that scan.

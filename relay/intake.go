@@ -17,6 +17,8 @@ type intake struct {
 	memory *memory // of its lane, shared with other outboxes
 	usage  usage   // of memory; guarded by it
 	ended  bool    // its share was given back; guarded by memory
+	begin  sync.Once
+	open   chan struct{} // closed once its lane is read, see outbox.read
 
 	room    chan struct{} // a token when there may be room again
 	rewound chan struct{} // a token when it was sent back
@@ -31,7 +33,7 @@ type intake struct {
 func newIntake(l *ledger, lane contracts.Lane, capacity int, m *memory) *intake {
 	in := &intake{
 		ledger: l, lane: lane, memory: m,
-		room: make(chan struct{}, 1), rewound: make(chan struct{}, 1), drains: make(chan struct{}, 1),
+		open: make(chan struct{}), room: make(chan struct{}, 1), rewound: make(chan struct{}, 1), drains: make(chan struct{}, 1),
 	}
 	in.feed = l.machine.AddFeed(lane, capacity, in)
 	in.feed.Owner = in

@@ -95,17 +95,11 @@ func (m *memory) inUse() int64 {
 }
 
 // newMemories makes one for each lane, for all shares of the catalog, which this
-// instance may come to own.
+// instance may come to own and any of which may come to read any lane.
 func newMemories(c *contracts.Catalog) map[contracts.Lane]*memory {
-	feeds := make(map[contracts.Lane]int)
-	for _, s := range c.Shares() {
-		for _, lane := range c.Outbox(s.Outbox).Lanes() {
-			feeds[lane]++
-		}
-	}
 	all := make(map[contracts.Lane]*memory)
 	for _, lane := range contracts.Lanes() {
-		all[lane] = newMemory(int64(c.Lanes[lane].InFlightMiB)<<20, feeds[lane])
+		all[lane] = newMemory(int64(c.Lanes[lane].InFlightMiB)<<20, len(c.Shares()))
 	}
 	return all
 }

@@ -2,8 +2,6 @@ package relay
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,8 +13,8 @@ import (
 )
 
 // outbox relays one collection, or one shard of it: a reader for each lane that
-// it declares, a listener for strays, a sweep for what no listener can see. It
-// lives as long as this instance owns the share.
+// it declares or in which records stand, a listener for strays, a sweep for what no
+// listener can see. It lives as long as this instance owns the share.
 type outbox struct {
 	spec     *contracts.Outbox
 	share    contracts.Share
@@ -41,7 +39,8 @@ type outbox struct {
 	received  received
 
 	ledger  *ledger
-	intakes []*intake // one for each declared lane
+	intakes []*intake     // one for each lane, the declared ones first
+	opened  chan struct{} // a token when another lane is read
 	begun   beginning
 	backlog *backlog
 	pins    pins // of its replays
@@ -60,19 +59,17 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 		log: r.log.With(zap.String("outbox", share.String())), metrics: r.metrics, tracing: r.tracing, health: newOutboxHealth(share, spec, r.metrics, r.now()),
 		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, received: r.received, ledger: newLedger(),
 		freezes: r.freezes, thaws: newThaws(), burials: r.burials,
-		disagreements: newDisagreements(), backlog: newBacklog(r.now),
+		disagreements: newDisagreements(), backlog: newBacklog(r.now), opened: make(chan struct{}, 1),
 	}
 	o.guard = guard{o.log, r.metrics.panics}
-	for _, lane := range spec.Lanes() {
-		o.intakes = append(o.intakes, newIntake(o.ledger, lane, r.catalog.Lanes[lane].InFlight, r.memories[lane]))
-	}
-	o.begun = newBeginning(len(o.intakes), r.shared, o.now(), r.tuning.CommitTimeout-min(g.Idle(), r.tuning.CommitTimeout))
+	o.newIntakes(r.memories)
+	o.begun = newBeginning(len(spec.Lanes()), r.shared, o.now(), r.tuning.CommitTimeout-min(g.Idle(), r.tuning.CommitTimeout))
 	return o
 }
 
 // run relays the outbox until ctx ends.
 func (o *outbox) run(ctx context.Context) error {
-	for range o.intakes {
+	for range o.spec.Lanes() {
 		o.backlog.begins() // until its reader has looked
 	}
 	if o.begun.over.Load() { // else each lane's first page is followed by that
@@ -81,11 +78,7 @@ func (o *outbox) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { o.settleIn(ctx); return nil })
 	for _, in := range o.intakes {
-		r := &reader{
-			outbox: o, intake: in, window: o.catalog.Lanes[in.lane].Window,
-			scan: o.laneScan(in), begun: sync.OnceFunc(o.begun.pages.Done), looked: sync.OnceFunc(o.backlog.ends),
-			log: o.log.With(zap.String("lane", string(in.lane))),
-		}
+		r := o.newReader(in)
 		g.Go(func() error { return r.run(ctx) })
 		g.Go(func() error { return r.drainLoop(ctx) })
 	}
@@ -257,48 +250,6 @@ func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error 
 		}
 		scan.AfterID = page[len(page)-1].ID
 	}
-}
-
-// watchStrays listens for records that no feed brings, and takes them as they
-// come. Their window refills as they are settled.
-func (o *outbox) watchStrays(ctx context.Context, scan Scan) {
-	scan.Limit = o.catalog.Lanes[contracts.BackgroundLane].Window
-	log := o.log.With(zap.String("lane", listenerName(scan)))
-	o.begun.pages.Wait() // all of them end with ctx too
-	o.pollStrays(ctx, scan, log)
-	l := o.startListener(ctx, scan, log)
-	defer l.stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-l.ready:
-			docs, _, _ := l.take()
-			o.takeStrays(ctx, docs)
-		}
-	}
-}
-
-// takeStrays takes documents that no feed brought into memory: those of an
-// aggregate in the order of their versions, as a whole lane may come this way
-// whose last event type has moved to another.
-func (o *outbox) takeStrays(ctx context.Context, docs []Doc) (taken int) {
-	var entries []*entry
-	for _, d := range docs {
-		if isCanary(d) {
-			continue
-		}
-		if d, j, _ := o.judge(ctx, d, nil); j == feed.Unknown {
-			entries = append(entries, o.newEntry(d, nil))
-		}
-	}
-	slices.SortStableFunc(entries, byVersion)
-	for _, e := range entries {
-		if o.found(e) {
-			taken++
-		}
-	}
-	return taken
 }
 
 // found takes a record into memory that no feed brought, and submits it. It reports

@@ -28,11 +28,20 @@ type reader struct {
 	behind bool   // a backlog is read, or what was read of it is not settled yet
 	begun  func() // tells that the first page is there
 	looked func() // tells that the first backlog was read, if there was one
+	late   bool   // its lane is read once records are seen in it
 }
 
-// run reads until ctx ends.
+// run reads until ctx ends, from when its lane is to be read.
 func (r *reader) run(ctx context.Context) error {
 	defer r.begun()
+	if r.late {
+		select {
+		case <-r.intake.open:
+			r.outbox.backlog.begins()
+		case <-ctx.Done():
+			return nil
+		}
+	}
 	defer r.looked()
 	defer r.fallBehind(false)
 	delay := newRetryDelay(r.outbox.tuning.ListenBackoff, r.outbox.tuning.ListenBackoffMax)

@@ -50,6 +50,9 @@ const longestWait = 10 * time.Minute
 func (o *outbox) newRetrying(d Doc) *entry {
 	e := o.newEntry(d, nil)
 	e.Origin = feed.Searched
+	if in := o.intakeFor(e.rec.Lane); in != nil {
+		o.read(in)
+	}
 	e.wait = e.rec.NextAttemptAt
 	if most := o.now().Add(max(o.catalog.Retry.Max, longestWait)); e.wait.After(most) {
 		e.wait = most

@@ -17,12 +17,10 @@ func (o *outbox) laneScan(in *intake) Scan {
 }
 
 // strayScans are what is listened to for records that no feed brings: those of a
-// lane that the outbox does not declare, and, as the first share of several, of
-// a shard that there is not.
+// lane that is not read, and, as the first share of several, of a shard that there
+// is not.
 func (o *outbox) strayScans() []Scan {
-	lanes := o.scan(ScanStrays)
-	lanes.Lanes = o.spec.Lanes()
-	scans := []Scan{lanes}
+	scans := []Scan{o.current(o.scan(ScanStrays))}
 	if o.share.Of > 1 && o.share.First() {
 		scans = append(scans, o.scan(ScanShardBelow), o.scan(ScanShardAbove))
 	}
@@ -33,7 +31,9 @@ func (o *outbox) strayScans() []Scan {
 func (o *outbox) scans() []Scan {
 	var scans []Scan
 	for _, in := range o.intakes {
-		scans = append(scans, o.laneScan(in))
+		if in.isRead() {
+			scans = append(scans, o.laneScan(in))
+		}
 	}
 	return append(scans, o.strayScans()...)
 }

@@ -82,7 +82,7 @@ type Scan struct {
 	Outbox  string
 	Kind    ScanKind
 	Lane    contracts.Lane   // ScanLane
-	Lanes   []contracts.Lane // ScanStrays: the declared lanes
+	Lanes   []contracts.Lane // ScanStrays: the lanes that are read
 	After   Position         // ScanLane: where to go on; zero: from the start
 	AfterID string           // scans by document ID: the one to go on after
 	// Aggregate is the aggregate ID that the documents have. Required by
@@ -106,7 +106,7 @@ type ScanKind int
 const (
 	// ScanLane: pending records of one lane, oldest first.
 	ScanLane ScanKind = iota
-	// ScanStrays: pending records whose lane the outbox does not declare.
+	// ScanStrays: pending records whose lane is none of Lanes.
 	ScanStrays
 	// ScanRetrying: records in backoff by document ID, of one aggregate if that is
 	// given.

@@ -1,20 +1,171 @@
 package relay
 
-import "context"
+import (
+	"context"
+	"slices"
+	"time"
 
-// strays takes the records of lanes that the outbox does not declare of which their
-// listener should have told. A page will do, as what it shows is settled.
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+	"outboxrelay/relay/feed"
+)
+
+// Strays are records that no feed brings: of no lane that there is, or of no shard.
+// They break the contract and go to the dead-letter queue. As nothing is known of
+// their sizes, a listener shows few of them, and pages bring them where there are
+// more.
+
+// strayWindow is the window of a listener for strays, and strayBytes are what their
+// pages, and those of a sweep, take up at most, but for the last document.
+const (
+	strayWindow = 20
+	strayBytes  = 8 << 20
+)
+
+// watchStrays takes strays as they come. Records of a lane that is not read yet have
+// it read.
+func (o *outbox) watchStrays(ctx context.Context, scan Scan) {
+	log := o.log.With(zap.String("lane", listenerName(scan)))
+	o.begun.pages.Wait() // all of them end with ctx too
+	for many := false; ctx.Err() == nil; {
+		o.pollStrays(ctx, scan, many, log)
+		many = o.listenForStrays(ctx, o.current(scan), log)
+	}
+}
+
+// current leaves out of a scan for strays what is read by now.
+func (o *outbox) current(scan Scan) Scan {
+	if scan.Kind == ScanStrays {
+		scan.Lanes = o.lanesRead()
+	}
+	return scan
+}
+
+// listenForStrays takes what a listener tells, until another lane is read, or there
+// are more than it shows.
+func (o *outbox) listenForStrays(ctx context.Context, scan Scan, log *zap.Logger) (many bool) {
+	var opened chan struct{}
+	if scan.Kind == ScanStrays {
+		opened = o.opened
+	}
+	scan.Limit = strayWindow
+	l := o.startListener(ctx, scan, log)
+	defer l.stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-opened:
+			if !slices.Equal(scan.Lanes, o.lanesRead()) {
+				return false
+			}
+		case <-l.ready:
+			docs, full, _ := l.take()
+			o.takeStrays(ctx, o.sortOut(ctx, scan, docs))
+			if full && slices.Equal(scan.Lanes, o.current(scan).Lanes) {
+				return true
+			}
+		}
+	}
+}
+
+// pollStrays takes strays from pages while the outbox works off a backlog, or there
+// are many of them.
+func (o *outbox) pollStrays(ctx context.Context, scan Scan, many bool, log *zap.Logger) {
+	state := o.health.listener(scan)
+	for {
+		works, over := o.worksOff()
+		switch {
+		case many:
+			over = nil
+		case !works:
+			return
+		}
+		state.closed()
+		select {
+		case <-ctx.Done():
+			return
+		case <-over:
+			return
+		case <-time.After(pollMost):
+		}
+		docs, err := o.pageOfStrays(ctx, scan)
+		if ctx.Err() != nil {
+			return
+		}
+		if state.paged(o.now(), err); err != nil {
+			log.Warn("read outbox", zap.Error(err))
+			continue
+		}
+		many = len(docs) >= strayWindow || len(docs) > 0 && docs[len(docs)-1].More
+		o.takeStrays(ctx, docs)
+	}
+}
+
+// pageOfStrays reads a page of strays.
+func (o *outbox) pageOfStrays(ctx context.Context, scan Scan) ([]Doc, error) {
+	scan = o.current(scan)
+	scan.Limit, scan.Bytes = sweepPage, strayBytes
+	page, err := o.store.Page(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	return o.sortOut(ctx, scan, page), nil
+}
+
+// sortOut returns the strays of what a scan for them showed, and has the lanes of the
+// other records read.
+func (o *outbox) sortOut(ctx context.Context, scan Scan, docs []Doc) (strays []Doc) {
+	for _, d := range docs {
+		if isCanary(d) {
+			continue
+		}
+		if in := o.intakeFor(laneOf(d)); in != nil && scan.Kind == ScanStrays {
+			o.read(in)
+			continue
+		}
+		strays = append(strays, d)
+	}
+	return strays
+}
+
+// laneOf is what a document says of its lane.
+func laneOf(d Doc) contracts.Lane {
+	lane, _ := d.fields()[contracts.FieldLane].(string)
+	return contracts.Lane(lane)
+}
+
+// takeStrays takes documents that no feed brought into memory.
+func (o *outbox) takeStrays(ctx context.Context, docs []Doc) (taken int) {
+	var entries []*entry
+	for _, d := range docs {
+		if isCanary(d) {
+			continue
+		}
+		if d, j, _ := o.judge(ctx, d, nil); j == feed.Unknown {
+			entries = append(entries, o.newEntry(d, nil))
+		}
+	}
+	slices.SortStableFunc(entries, byVersion)
+	for _, e := range entries {
+		if o.found(e) {
+			taken++
+		}
+	}
+	return taken
+}
+
+// strays takes the strays of which their listener should have told.
 func (s *sweeper) strays(ctx context.Context) error {
 	o := s.outbox
-	scan := o.strayScans()[0]
-	scan.Limit = sweepPage
-	page, err := o.store.Page(ctx, scan)
+	page, err := o.pageOfStrays(ctx, o.strayScans()[0])
 	if err != nil {
 		return err
 	}
 	var old []Doc
 	for _, d := range page {
-		if !isCanary(d) && d.ReadTime.Sub(d.UpdateTime) >= o.tuning.SweepAge {
+		if d.ReadTime.Sub(d.UpdateTime) >= o.tuning.SweepAge {
 			old = append(old, d)
 		}
 	}

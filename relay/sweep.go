@@ -77,7 +77,9 @@ func (s *sweeper) sweep(ctx context.Context) error {
 		delete(s.searches, searched{ScanUnordered, foundUnplaced})
 	} else {
 		for _, in := range o.intakes {
-			ways = append(ways, func(ctx context.Context) error { return s.missed(ctx, in) })
+			if in.isRead() {
+				ways = append(ways, func(ctx context.Context) error { return s.missed(ctx, in) })
+			}
 		}
 		ways = append(ways, s.unplaced)
 	}
@@ -171,8 +173,8 @@ func (s *sweeper) unplaced(ctx context.Context) error {
 	o := s.outbox
 	scan := o.scan(ScanUnordered)
 	parts := []Scan{o.strayScans()[0]}
-	for _, in := range o.intakes {
-		parts = append(parts, o.laneScan(in))
+	for _, lane := range parts[0].Lanes {
+		parts = append(parts, o.laneScan(o.intakeFor(lane)))
 	}
 	counts, beyond, err := o.beyond(ctx, scan, parts...)
 	if err != nil {

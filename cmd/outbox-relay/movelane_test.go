@@ -60,8 +60,8 @@ func TestE2EOperationsMoveLane(t *testing.T) {
 	o.want(0)
 }
 
-// A lane that is left altogether, with a backlog in it: its records come as
-// strays, many at once, and in order all the same.
+// A lane that is left altogether, with a backlog in it: it is read all the same, in
+// order.
 func TestE2EOperationsMoveLaneWithABacklog(t *testing.T) {
 	thorough.Long(t)
 	o := openChange(t, moved...)

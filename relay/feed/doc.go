@@ -5,10 +5,10 @@
 // lock. Package relay is the shell around it, which reads, delivers and writes,
 // hands back what happened, one event at a time, and carries the actions out.
 //
-// A Machine has the feeds of one share of an outbox, one Feed for each lane that it
-// declares, as the records of an aggregate may stand in several lanes: how the
-// aggregate stands with the freezes, and which of its records is leaving memory,
-// is one answer for all of them.
+// A Machine has the feeds of one share of an outbox, one Feed for each lane, as the
+// records of an aggregate may stand in several lanes: how the aggregate stands with
+// the freezes, and which of its records is leaving memory, is one answer for all of
+// them.
 //
 // # The invariant
 //

@@ -32,17 +32,16 @@ const restingFactor = 4
 // mostInMemory is how many records of an outbox may be in memory: for each lane
 // those that run and those that wait for a retry, and what no lane brings.
 func (w *world) mostInMemory(outbox string) int {
-	spec := w.catalog.Outbox(outbox)
 	most := 0
-	for _, lane := range spec.Lanes() {
+	for _, lane := range contracts.Lanes() {
 		most += restingFactor*w.catalog.Lanes[lane].InFlight + 2
 	}
 	w.db.read(outbox, func(docs map[string]*document) {
 		for _, d := range docs {
-			if s := statusOf(d); s == contracts.Retrying || s == "" || d.fields[contracts.FieldLane] == nil {
+			if s := statusOf(d); s == contracts.Retrying || s == "" || !contracts.Lane(textOf(d.fields[contracts.FieldLane])).Valid() {
 				most++
 			}
 		}
 	})
-	return most + w.catalog.Lanes[contracts.BackgroundLane].Window
+	return most
 }

@@ -14,10 +14,14 @@ import (
 func (w *world) append(p planned, createdAt time.Time) dlq.Write {
 	spec := w.catalog.Outbox(p.Outbox)
 	route := spec.Route(p.Type)
+	lane := route.Lane
+	if p.Type == "Opened" {
+		lane = contracts.BackgroundLane // that its outbox left
+	}
 	event := eventID(p.key())
 	rec := &contracts.Record{
 		Outbox: p.Outbox, EventID: event, EventType: p.Type, EventVersion: 1, AggregateID: p.Aggregate, AggregateVersion: p.Version,
-		IdempotencyKey: contracts.IdempotencyKey(event, p.Aggregate, p.Version), TraceID: "trace-" + p.Outbox + "-" + p.Aggregate, Lane: route.Lane, Tier: route.Tier,
+		IdempotencyKey: contracts.IdempotencyKey(event, p.Aggregate, p.Version), TraceID: "trace-" + p.Outbox + "-" + p.Aggregate, Lane: lane, Tier: route.Tier,
 		OccurredAt: createdAt, CreatedAt: createdAt.Truncate(time.Millisecond), Payload: map[string]any{"n": p.Version},
 	}
 	if spec.Shards > 1 {
