@@ -130,7 +130,7 @@ func (o *outbox) takeBackoff(ctx context.Context, aggregateID string) (taken int
 func (o *outbox) pendingOf(ctx context.Context, aggregateID string) (oldest map[*feed.Feed]Position, strays []Doc, err error) {
 	oldest = make(map[*feed.Feed]Position)
 	scan := o.scan(ScanAggregate)
-	scan.Aggregate, scan.Limit = aggregateID, sweepPage
+	scan.Aggregate = aggregateID
 	err = o.pageByID(ctx, scan, func(d Doc) {
 		in := o.intakeFor(laneOf(d))
 		if in == nil || d.CreatedAt.IsZero() {

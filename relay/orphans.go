@@ -44,7 +44,6 @@ func (s *sweeper) orphans(ctx context.Context) error {
 		return err
 	}
 	byAggregate, found := make(map[string][]Doc), 0
-	held.Limit = sweepPage
 	err = o.pageByID(ctx, held, func(d Doc) {
 		aggregateID, _ := d.fields()[contracts.FieldAggregateID].(string)
 		if found < sweepPages*sweepPage && !slices.Contains(frozen, aggregateID) {

@@ -230,13 +230,27 @@ func (o *outbox) settle(e *entry, st *settlement) {
 	o.settlers[e.lane].settle(st)
 }
 
-// sweepPage is the page size of scans by document ID.
-const sweepPage = 200
+// sweepPage and sweepBytes are how many documents a page of what has no feed may
+// hold, and what they take up, but for the last.
+const (
+	sweepPage  = 200
+	sweepBytes = 8 << 20
+)
+
+// sweepPage reads a page of what has no feed, and reports whether there may be more
+// behind it.
+func (o *outbox) sweepPage(ctx context.Context, scan Scan) (page []Doc, full bool, err error) {
+	scan.Limit, scan.Bytes = sweepPage, sweepBytes
+	if page, err = o.store.Page(ctx, scan); err != nil {
+		return nil, false, err
+	}
+	return page, len(page) >= scan.Limit || len(page) > 0 && page[len(page)-1].More, nil
+}
 
 // pageByID hands every document of a scan to take, in the order of their IDs.
 func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error {
 	for {
-		page, err := o.store.Page(ctx, scan)
+		page, full, err := o.sweepPage(ctx, scan)
 		if err != nil {
 			return err
 		}
@@ -245,7 +259,7 @@ func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error 
 				take(d)
 			}
 		}
-		if len(page) < scan.Limit {
+		if !full {
 			return nil
 		}
 		scan.AfterID = page[len(page)-1].ID

@@ -31,7 +31,7 @@ func (o *outbox) loadRetrying(ctx context.Context) {
 // are not in memory.
 func (o *outbox) retrying(ctx context.Context, aggregateID string) ([]*entry, error) {
 	scan := o.scan(ScanRetrying)
-	scan.Aggregate, scan.Limit = aggregateID, sweepPage
+	scan.Aggregate = aggregateID
 	var entries []*entry
 	err := o.pageByID(ctx, scan, func(d Doc) {
 		if d, j, _ := o.judge(ctx, d, nil); j == feed.Unknown {

@@ -16,12 +16,8 @@ import (
 // their sizes, a listener shows few of them, and pages bring them where there are
 // more.
 
-// strayWindow is the window of a listener for strays, and strayBytes are what their
-// pages, and those of a sweep, take up at most, but for the last document.
-const (
-	strayWindow = 20
-	strayBytes  = 8 << 20
-)
+// strayWindow is the window of a listener for strays.
+const strayWindow = 20
 
 // watchStrays takes strays as they come. Records of a lane that is not read yet have
 // it read.
@@ -106,8 +102,7 @@ func (o *outbox) pollStrays(ctx context.Context, scan Scan, many bool, log *zap.
 // pageOfStrays reads a page of strays.
 func (o *outbox) pageOfStrays(ctx context.Context, scan Scan) ([]Doc, error) {
 	scan = o.current(scan)
-	scan.Limit, scan.Bytes = sweepPage, strayBytes
-	page, err := o.store.Page(ctx, scan)
+	page, _, err := o.sweepPage(ctx, scan)
 	if err != nil {
 		return nil, err
 	}

@@ -126,9 +126,7 @@ func (s *sweeper) oddStatuses(ctx context.Context) error {
 // statuses takes a page of what has no known status, and returns how many documents
 // that were.
 func (s *sweeper) statuses(ctx context.Context, kind ScanKind) (int64, error) {
-	scan := s.outbox.whole(kind)
-	scan.Limit = sweepPage
-	page, err := s.outbox.store.Page(ctx, scan)
+	page, _, err := s.outbox.sweepPage(ctx, s.outbox.whole(kind))
 	if err != nil {
 		return 0, err
 	}
@@ -323,14 +321,14 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, match fun
 // stopped.
 func (s *sweeper) portion(ctx context.Context, scan Scan, found string, look func(page []Doc)) error {
 	what := searched{scan.Kind, found}
-	scan.AfterID, scan.Limit = s.searches[what], sweepPage
+	scan.AfterID = s.searches[what]
 	for range sweepPages {
-		page, err := s.outbox.store.Page(ctx, scan)
+		page, full, err := s.outbox.sweepPage(ctx, scan)
 		if err != nil {
 			return err
 		}
 		look(page)
-		if len(page) < scan.Limit {
+		if !full {
 			delete(s.searches, what)
 			return nil
 		}
