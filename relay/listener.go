@@ -182,7 +182,9 @@ func (l *listener) put(snap Snapshot, first bool, bird *watchdog) {
 	for _, d := range snap.Changed {
 		if isCanary(d) {
 			bird.seen(d.Nonce)
-			continue
+			if l.scan.Kind == ScanLane || d.ID == bird.canary.id {
+				continue
+			}
 		}
 		l.changed[d.ID] = d
 	}

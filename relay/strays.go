@@ -16,7 +16,7 @@ import (
 // their sizes, a listener shows few of them, and pages bring them where there are
 // more.
 
-// strayWindow is the window of a listener for strays.
+// strayWindow is the window of a listener for strays, its canary included.
 const strayWindow = 20
 
 // watchStrays takes strays as they come. Records of a lane that is not read yet have
@@ -94,7 +94,7 @@ func (o *outbox) pollStrays(ctx context.Context, scan Scan, many bool, log *zap.
 			log.Warn("read outbox", zap.Error(err))
 			continue
 		}
-		many = len(docs) >= strayWindow || len(docs) > 0 && docs[len(docs)-1].More
+		many = len(docs)+1 >= strayWindow || len(docs) > 0 && docs[len(docs)-1].More
 		o.takeStrays(ctx, docs)
 	}
 }
@@ -114,6 +114,7 @@ func (o *outbox) pageOfStrays(ctx context.Context, scan Scan) ([]Doc, error) {
 func (o *outbox) sortOut(ctx context.Context, scan Scan, docs []Doc) (strays []Doc) {
 	for _, d := range docs {
 		if isCanary(d) {
+			o.removeLeft(ctx, d)
 			continue
 		}
 		if in := o.intakeFor(laneOf(d)); in != nil && scan.Kind == ScanStrays {
@@ -123,6 +124,18 @@ func (o *outbox) sortOut(ctx context.Context, scan Scan, docs []Doc) (strays []D
 		strays = append(strays, d)
 	}
 	return strays
+}
+
+// removeLeft removes a canary if it is of no listener of the share: it was left by an
+// instance that crashed, with another catalog. It would pass for pending for ever.
+func (o *outbox) removeLeft(ctx context.Context, d Doc) {
+	if slices.ContainsFunc(o.scans(), func(s Scan) bool { return canaryFor(s).id == d.ID }) {
+		return
+	}
+	left := Write{Collection: o.spec.Name, ID: d.ID, Op: OpDelete, IfUnchangedSince: d.UpdateTime}
+	if _, err := o.store.Commit(ctx, []Write{left}); err != nil && ctx.Err() == nil {
+		o.log.Warn("remove a canary that was left", zap.String("canary", d.ID), zap.Error(err))
+	}
 }
 
 // laneOf is what a document says of its lane.

@@ -147,7 +147,11 @@ func (s *sweeper) missed(ctx context.Context, in *intake) error {
 			return err
 		}
 		for _, d := range page {
-			if isCanary(d) || d.ReadTime.Sub(d.CreateTime) < o.tuning.SweepAge || d.ReadTime.Sub(d.UpdateTime) < o.tuning.SweepAge {
+			if isCanary(d) {
+				o.removeLeft(ctx, d)
+				continue
+			}
+			if d.ReadTime.Sub(d.CreateTime) < o.tuning.SweepAge || d.ReadTime.Sub(d.UpdateTime) < o.tuning.SweepAge {
 				continue
 			}
 			if !o.missed(d, in) {
