@@ -94,7 +94,7 @@ func (d *differ) outbox(was, is *contracts.Outbox) {
 	for _, lane := range was.Lanes() {
 		if !slices.Contains(is.Lanes(), lane) {
 			d.add(Heed, where, "", "has no event of "+string(lane)+" any more",
-				"records that stand in that lane, and those of producers that write it still, are read by the listener for strays, and go along the lane of their event",
+				"records that stand in that lane, and those of producers that write it still, are read there once one of them shows, and go along the lane of their event",
 				"move the producers after the relay, as docs/OPERATIONS.md says")
 		}
 	}

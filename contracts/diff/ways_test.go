@@ -53,7 +53,7 @@ func TestWhatWaitsIsToldOf(t *testing.T) {
 		{
 			"a lane that the outbox has no more", moved(t, one, "STANDARD_LANE", "A"), moved(t, one, "CRITICAL_LANE", "A"),
 			[]string{"heed: outbox box has no event of STANDARD_LANE any more", "heed: box E v1 lane is CRITICAL_LANE, was STANDARD_LANE"},
-			"are read by the listener for strays, and go along the lane of their event",
+			"are read there once one of them shows, and go along the lane of their event",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
