@@ -19,7 +19,7 @@ func TestWhatIsGivenUp(t *testing.T) {
 			"roles": []any{"viewer"}, "policies": []any{"p"}, "claimsVersion": 3.0,
 		}},
 		"before its claims were set, and a repeat comes": {"set", modelRecord{version: 1, parts: parts{"roles": []string{"viewer"}}}, parts{
-			"roles": []any{"viewer"}, "claimsVersion": 3.0, // a client may have heard of 2
+			"roles": []any{"viewer"}, "claimsVersion": 1.0, // as they are
 		}},
 		"behind them": {"publish", modelRecord{version: 3, parts: parts{"policies": []string{"p"}}}, parts{
 			"roles": []any{"admin"}, "policies": []any{"p"}, "claimsVersion": 3.0,

@@ -36,7 +36,7 @@ type change struct {
 // have been lost.
 func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, bool) {
 	next, before := s, s.carriedOut(held)
-	base := before
+	base := before.Parts
 	if s.isOf(c.rec) {
 		base = s.Parts
 	}
@@ -52,7 +52,7 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 	names := slices.Concat(s.Owned, slices.Collect(maps.Keys(next.Parts.furtherClaims())))
 	slices.Sort(names)
 	next.Owned = slices.Compact(names)
-	if c.revoke && takesAway(before, next.Parts, held) {
+	if c.revoke && takesAway(before.Parts, next.Parts, held) {
 		next.RevokeFor = next.ClaimsVersion
 	}
 	return next, true

@@ -189,7 +189,11 @@ func (m *model) finish() {
 			m.run(r)
 		}
 	}
-	m.run(m.records[0]) // what a doomed one left behind is taken back
+	// What a doomed one left behind stays until there is news.
+	last := &modelRecord{version: int64(len(m.records) + 1), parts: map[string]any{"policies": []string{"last"}}}
+	for m.records = append(m.records, last); !last.acked; {
+		m.run(last)
+	}
 }
 
 // lasting are the records that are carried out in the end.

@@ -56,6 +56,9 @@ func (r *refresh) run(ctx context.Context, envelope []byte) (outcome string, err
 			break
 		}
 	}
+	if errors.Is(err, errDone) {
+		err = nil
+	}
 	switch {
 	case errors.Is(err, errMoved):
 		return "", contended()
@@ -73,6 +76,9 @@ func (r *refresh) run(ctx context.Context, envelope []byte) (outcome string, err
 // errMoved ends a round: another handler moved the snapshot on. Whether what this one carried out is still in there
 // is seen by the next round.
 var errMoved = errors.New("another handler moved the snapshot on")
+
+// errDone ends a round with which all is done.
+var errDone = errors.New("the record was carried out before")
 
 // round takes the steps once, and ends with nil when the snapshot that was carried out is still there.
 func (r *refresh) round(ctx context.Context, payload Parts, changed *bool) error {
@@ -152,9 +158,11 @@ func (r *refresh) commit(ctx context.Context, payload Parts) (changed bool, err 
 				return false, err
 			}
 		}
-		next, differs := r.docs.snapshot.merge(change{
-			rec: r.record, payload: payload, account: account, revoke: r.handler.revokes(r.record),
-		}, r.held, max(r.docs.signal.ClaimsVersion, givenOut(r.held)))
+		c := change{rec: r.record, payload: payload, account: account, revoke: r.handler.revokes(r.record)}
+		if r.docs.snapshot.leaves(c, r.held) {
+			return false, errDone
+		}
+		next, differs := r.docs.snapshot.merge(c, r.held, max(r.docs.signal.ClaimsVersion, givenOut(r.held)))
 		if names := contradicted(next.Parts, payload); len(names) > 0 {
 			r.log.Warn("the account has another event of the same version, which stands: one of them has a wrong aggregateVersion",
 				zap.Strings("parts", names), zap.Int64("aggregateVersion", r.record.AggregateVersion))

@@ -14,10 +14,10 @@ type Snapshot struct {
 	// UserCreated is when the user was of whom it is; zero: not known.
 	UserCreated time.Time
 	Parts       Parts
-	// Before are the parts that were carried out when Parts were proposed; nil: Parts themselves. A proposal
+	// Before is what was carried out when Parts were proposed; nil: Parts themselves. A proposal
 	// is its record's alone until the user's claims hold it: where that record is given up, nobody else
 	// carries it out.
-	Before *Parts
+	Before *Carried
 	// Owned are the names that the part of further claims ever had, sorted. One
 	// that it lacks now is taken from the user: also by whoever finds it there
 	// after another handler was late.
@@ -45,7 +45,7 @@ const (
 	fieldRevokeFor     = "revokeFor"
 	fieldRevoked       = "revoked"
 	fieldAnnounced     = "announced"
-	fieldBefore        = "before" // its parts
+	fieldBefore        = "before" // its parts, and their claimsVersion
 	fieldUserCreated   = "userCreatedAt"
 	fieldValue         = "value"   // of a part
 	fieldVersion       = "version" // of a part
@@ -67,7 +67,9 @@ func (s *Snapshot) fields() map[string]any {
 	}
 	maps.Copy(f, s.Parts.fields())
 	if s.Before != nil {
-		f[fieldBefore] = s.Before.fields()
+		before := s.Before.Parts.fields()
+		before[fieldClaimsVersion] = s.Before.Version
+		f[fieldBefore] = before
 	}
 	return f
 }
@@ -99,8 +101,8 @@ func readSnapshot(d Doc) Snapshot {
 	created, _ := d.Fields[fieldUserCreated].(time.Time)
 	s.UserCreated, s.Parts = created.UTC(), readStored(d.Fields)
 	if before, ok := d.Fields[fieldBefore].(map[string]any); ok {
-		parts := readStored(before)
-		s.Before = &parts
+		version, _ := before[fieldClaimsVersion].(int64)
+		s.Before = &Carried{readStored(before), version}
 	}
 	return s
 }
@@ -129,13 +131,27 @@ func (s Snapshot) forUser(created time.Time) Snapshot {
 	return s
 }
 
-// carriedOut are the newest parts of which somebody saw that a user with the claims held has them, or had. What
+// Carried is what a user's claims were made of.
+type Carried struct {
+	Parts   Parts
+	Version int64 // ClaimsVersion
+}
+
+// carriedOut is the newest of which somebody saw that a user with the claims held has it, or had. What
 // was announced was; and so was what these claims are ahead of.
-func (s *Snapshot) carriedOut(held map[string]any) Parts {
+func (s *Snapshot) carriedOut(held map[string]any) Carried {
 	if s.Before == nil || s.Announced >= s.ClaimsVersion || givenOut(held) >= s.ClaimsVersion {
-		return s.Parts
+		return Carried{s.Parts, s.ClaimsVersion}
 	}
 	return *s.Before
+}
+
+// leaves reports whether a change that is carried out and announced has nothing to do but to leave the snapshot,
+// and what another record proposes in it, as they are.
+func (s *Snapshot) leaves(c change, held map[string]any) bool {
+	done := s.carriedOut(held)
+	return done.Version < s.ClaimsVersion && done.Version <= s.Announced && !s.isOf(c.rec) &&
+		!differ(done.Parts, newest(done.Parts, c.payload, c.account))
 }
 
 // isOf reports whether rec brought the snapshot's ClaimsVersion.
