@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"outboxrelay/dlq"
@@ -53,31 +52,16 @@ func (r *Restore) leftovers(ctx context.Context, q dlq.Query, settle bool, judge
 	}
 }
 
-// clear settles documents in one commit, or one by one where Firestore refused one of
-// them. One that somebody else changed meanwhile is left.
+// clear settles documents.
 func (r *Restore) clear(ctx context.Context, found []leftover) (settled int, err error) {
-	var writes []dlq.Write
-	for _, l := range found {
-		writes = append(writes, l.entry.Write(), l.write)
-	}
-	_, err = r.Letters.Commit(ctx, writes)
-	refused, _ := errors.AsType[dlq.CommitError](err)
-	switch {
-	case err == nil:
-		return len(found), nil
-	case refused == nil || !refused.Refused():
-		return 0, err
-	case len(found) > 1:
+	return settleAll(found, func(found []leftover) error {
+		var writes []dlq.Write
 		for _, l := range found {
-			n, err := r.clear(ctx, []leftover{l})
-			settled += n
-			if err != nil {
-				return settled, err
-			}
+			writes = append(writes, l.entry.Write(), l.write)
 		}
-		return settled, nil
-	}
-	return r.cleared(ctx, found[0], err)
+		_, err := r.Letters.Commit(ctx, writes)
+		return err
+	}, func(l leftover, refusal error) (int, error) { return r.cleared(ctx, l, refusal) })
 }
 
 // cleared reads a document whose settlement was refused: it may be that the answer of

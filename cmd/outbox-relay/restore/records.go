@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -111,28 +110,12 @@ func (r *Restore) settle(ctx context.Context, o *contracts.Outbox, found []Waiti
 	return settled, nil
 }
 
-// commit settles records in one commit, or one by one where Firestore refused
-// one of them. One that somebody else changed meanwhile is left.
+// commit settles records.
 func (r *Restore) commit(ctx context.Context, o *contracts.Outbox, found []Waiting) (settled int, err error) {
-	id := r.NewID()
-	_, err = r.Letters.Commit(ctx, r.writes(o, found, id))
-	refused, _ := errors.AsType[dlq.CommitError](err)
-	switch {
-	case err == nil:
-		return len(found), nil
-	case refused == nil || !refused.Refused():
-		return 0, err
-	case len(found) > 1:
-		for _, w := range found {
-			n, err := r.commit(ctx, o, []Waiting{w})
-			settled += n
-			if err != nil {
-				return settled, err
-			}
-		}
-		return settled, nil
-	}
-	return r.recognise(ctx, o, found[0], err)
+	return settleAll(found, func(found []Waiting) error {
+		_, err := r.Letters.Commit(ctx, r.writes(o, found, r.NewID()))
+		return err
+	}, func(w Waiting, refusal error) (int, error) { return r.recognise(ctx, o, w, refusal) })
 }
 
 // recognise reads a record whose settlement was refused: it may be that the
