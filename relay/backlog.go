@@ -88,7 +88,8 @@ func (r *reader) poll(ctx context.Context) (listen bool, err error) {
 	_, generation := r.intake.start()
 	state := r.outbox.health.listener(r.scan)
 	for every := bridgeEvery; ; every = min(2*every, pollMost) {
-		r.settled(r.intake.windowLimit(r.window))
+		limit, _ := r.intake.windowBounds(r.window)
+		r.settled(limit)
 		works, over := r.outbox.worksOff()
 		if !works {
 			return true, nil

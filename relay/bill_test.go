@@ -95,10 +95,13 @@ func (r *running) delivered() (n int) {
 
 // backlog appends records as a producer did an hour ago: no page leaves them to a
 // listener because they are too new.
-func (f *fixture) backlog(records []*contracts.Record) {
+func (f *fixture) backlog(records []*contracts.Record) { f.appendOld(records, oldCommit) }
+
+// appendOld is backlog with so many records to a commit.
+func (f *fixture) appendOld(records []*contracts.Record, perCommit int) {
 	f.t.Helper()
 	at := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
-	for chunk := range slices.Chunk(records, oldCommit) {
+	for chunk := range slices.Chunk(records, perCommit) {
 		b := f.db.Batch() //nolint:staticcheck // one atomic commit, as a producer makes it
 		for _, r := range chunk {
 			fields := r.ProducerFields()

@@ -94,8 +94,7 @@ func (in *intake) start() (Position, int) {
 // reread sends the feed back so that it reads p again.
 func (in *intake) reread(p Position) { in.ledger.step(feed.Reread{Feed: in.feed, From: p}) }
 
-// pageLimit and windowLimit return how many documents a page, and the window of a
-// listener, may hold, most at most.
+// pageLimit returns how many documents a page may hold, most at most.
 func (in *intake) pageLimit(most int) int {
 	return ask(in, func(f *feed.Feed) int { return f.PageLimit(most) })
 }
@@ -108,8 +107,12 @@ func (in *intake) pageBounds(most int) (limit int, bytes int64) {
 	return in.feed.PageBounds(most)
 }
 
-func (in *intake) windowLimit(most int) int {
-	return ask(in, func(f *feed.Feed) int { return f.WindowLimit(most) })
+// windowBounds returns how many documents, most at most, the window of a listener may
+// hold, and how many bytes one of its snapshots; 0: any.
+func (in *intake) windowBounds(most int) (limit int, bytes int64) {
+	in.ledger.mu.Lock()
+	defer in.ledger.mu.Unlock()
+	return in.feed.WindowBounds(most)
 }
 
 // clog returns how many pending records stand at the head of the lane without

@@ -17,7 +17,8 @@ import (
 
 const (
 	largePayload  = 100 << 10
-	laneMemoryMiB = 1 // holds ten of them
+	laneMemoryMiB = 1  // holds ten of them
+	burst         = 30 // of them in a commit: Google's emulator takes 4 MiB at most
 )
 
 // largeRecords makes records of aggregates of their own that fill a lane's memory
@@ -184,5 +185,44 @@ func TestWindowOfLargeRecordsShrinks(t *testing.T) {
 	mend()
 	if got := f.delivered(large); got != (judgement{}) {
 		t.Errorf("got %+v, want every record once and in order", got)
+	}
+}
+
+// Large records that come at once to a listener whose window is wide, as no size is
+// known, are read in pages: a snapshot of them all would be in memory before any bound
+// counts. Old ones are what a release makes pending again, before the cursor.
+func TestBurstOfLargeRecordsIsPaged(t *testing.T)         { burstOfLargeRecords(t, newCloud) }
+func TestBurstOfLargeRecordsIsPagedOnGoogle(t *testing.T) { burstOfLargeRecords(t, onGoogle) }
+
+func burstOfLargeRecords(t *testing.T, on func(*testing.T) *cloud) {
+	for name, come := range map[string]func(*fixture, []*contracts.Record){
+		"fresh": func(f *fixture, records []*contracts.Record) { f.append(records, burst) },
+		"old":   func(f *fixture, records []*contracts.Record) { f.appendOld(records, burst) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t, on(t))
+			large := f.largeRecords(2 * burst)
+			var told atomic.Int64 // most records in one snapshot
+			f.wrapStore = func(s relay.Store) relay.Store {
+				return &storeFunc{Store: s, watch: func(ctx context.Context, scan relay.Scan) (relay.Stream, error) {
+					stream, err := s.Watch(ctx, scan)
+					return &streamFunc{Stream: stream, see: func(snap relay.Snapshot) relay.Snapshot {
+						for n := int64(len(snap.Changed)); n > told.Load(); {
+							told.CompareAndSwap(told.Load(), n)
+						}
+						return snap
+					}}, err
+				}}
+			}
+			r := f.run()
+			r.alive()
+			come(f, large)
+			if got := f.delivered(large); got != (judgement{}) {
+				t.Errorf("got %+v, want every record once and in order", got)
+			}
+			if most := int64(2*laneMemoryMiB<<20/largePayload + 1); told.Load() > most {
+				t.Errorf("%d records came in one snapshot, want %d at most", told.Load(), most)
+			}
+		})
 	}
 }

@@ -35,6 +35,7 @@ type listener struct {
 	told    bool // a snapshot was there
 	shows   bool // a stream is open and has told its window
 	opened  bool // the first snapshot of a stream is in changed
+	large   *TooMuchAtOnce
 }
 
 var (
@@ -76,6 +77,14 @@ func (l *listener) take() (docs []Doc, full, opened bool) {
 	return docs, l.size >= l.scan.Limit, opened
 }
 
+// tooMuch returns what came at once, if that was more than the scan's Bytes. The
+// listener tells nothing more then.
+func (l *listener) tooMuch() *TooMuchAtOnce {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.large
+}
+
 // shown returns how many documents are in the window now.
 func (l *listener) shown() int {
 	l.mu.Lock()
@@ -108,6 +117,10 @@ func (l *listener) supervise(ctx context.Context) {
 			l.state.closed()
 			return
 		}
+		if l.overflowed(err) {
+			l.state.closed()
+			return
+		}
 		reason := endReason(err)
 		l.state.ended(reason)
 		if errors.Is(err, errRecycled) {
@@ -120,6 +133,21 @@ func (l *listener) supervise(ctx context.Context) {
 		}
 		delay.sleep(ctx)
 	}
+}
+
+// overflowed reports whether the listener ended as too much came at once, and tells
+// its reader, who has to go about it in another way.
+func (l *listener) overflowed(err error) bool {
+	var large *TooMuchAtOnce
+	if !errors.As(err, &large) {
+		return false
+	}
+	l.state.health.metrics.read(l.scan.Outbox, readByListener, large.Documents)
+	l.mu.Lock()
+	l.large = large
+	l.mu.Unlock()
+	signal(l.ready)
+	return true
 }
 
 // endReason is the bounded word for why a stream ended.

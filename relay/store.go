@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"outboxrelay/contracts"
@@ -32,8 +33,20 @@ type Store interface {
 // Stream is an open snapshot listener. It is used by one goroutine.
 type Stream interface {
 	// Next blocks until the window changed. Any error, also the SDK's "done"
-	// for an open that failed, ends the stream for good.
+	// for an open that failed, ends the stream for good. TooMuchAtOnce says that
+	// the next snapshot would have been larger than the Scan's Bytes.
 	Next() (Snapshot, error)
+}
+
+// TooMuchAtOnce ends a stream before its next snapshot is in memory: so many
+// documents came for it, and more may follow.
+type TooMuchAtOnce struct {
+	Documents int
+	Bytes     int64 // of them
+}
+
+func (e *TooMuchAtOnce) Error() string {
+	return fmt.Sprintf("the listener was told of %d documents with %d bytes at once", e.Documents, e.Bytes)
 }
 
 // Snapshot is a consistent view of a listener's window.
@@ -94,8 +107,9 @@ type Scan struct {
 	// ScanEverything know no shard.
 	Shard, Shards int
 	Limit         int // documents at most
-	// Bytes ends a page with the document that reaches it; 0: it has no such end. A
-	// listener knows none, and a store need not.
+	// Bytes ends a page with the document that reaches it, and a listener by
+	// TooMuchAtOnce before a snapshot of more; 0: neither has such an end. A store
+	// need not know it.
 	Bytes int64
 }
 

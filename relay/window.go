@@ -25,10 +25,10 @@ const anchorCheck = time.Second
 func (r *reader) listen(ctx context.Context) error {
 	cursor, generation := r.intake.start()
 	atCursor := Position{At: cursor.At}
-	limit := r.intake.windowLimit(r.window)
+	limit, bytes := r.intake.windowBounds(r.window)
 	anchor := r.anchor(limit, atCursor, atCursor)
 	scan := r.scan
-	scan.After, scan.Limit = anchor, limit
+	scan.After, scan.Limit, scan.Bytes = anchor, limit, bytes
 	l := r.outbox.startListener(ctx, scan, r.log)
 	defer l.stop()
 	check := time.NewTicker(anchorCheck)
@@ -73,6 +73,11 @@ func (r *reader) listen(ctx context.Context) error {
 			docs, full, opened := l.take()
 			docs = append(carry, docs...)
 			carry = nil
+			if large := l.tooMuch(); large != nil {
+				r.unread(docs)
+				r.pageInstead(large, anchor)
+				return nil
+			}
 			if opened {
 				doubt = doubts
 			}
@@ -159,6 +164,16 @@ func (r *reader) unread(docs []Doc) {
 			r.intake.reread(d.position())
 		}
 	}
+}
+
+// pageInstead has pages read what a listener from anchor on was told too much of at
+// once: they end by their bytes.
+func (r *reader) pageInstead(large *TooMuchAtOnce, anchor Position) {
+	r.log.Debug("records come at once that are large, reading pages", zap.Int("documents", large.Documents), zap.Int64("bytes", large.Bytes))
+	r.intake.ledger.step(feed.Sized{
+		Feed: r.intake.feed, Records: large.Documents, Bytes: large.Bytes + int64(large.Documents)*recordOverhead,
+	})
+	r.intake.reread(anchor)
 }
 
 // tooMuch reports whether the documents in the listener's window take up more

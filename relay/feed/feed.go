@@ -81,6 +81,16 @@ func (f *Feed) pageBytes() int64 { return f.memory.Limit() / 8 }
 // the records on their way are in it.
 func (f *Feed) WindowLimit(most int) int { return f.portion.window(most, f.memory.Limit()) }
 
+// WindowBounds is WindowLimit with how many bytes a snapshot of that window may have;
+// 0: as many as it has, as a smaller window would not do. It is twice the lane's memory,
+// which a window of the typical size does not come near.
+func (f *Feed) WindowBounds(most int) (limit int, bytes int64) {
+	if limit = f.WindowLimit(most); limit > leastWindow {
+		bytes = 2 * f.memory.Limit()
+	}
+	return limit, bytes
+}
+
 // TooMuch reports whether n documents in a window take up more than the lane's
 // memory, and a smaller window, most at most, would hold fewer.
 func (f *Feed) TooMuch(n, most int) bool {

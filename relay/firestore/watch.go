@@ -16,12 +16,17 @@ import (
 // Watch implements relay.Store. Ending ctx is what frees the stream: the SDK's
 // Stop only half closes it.
 func (s *Store) Watch(ctx context.Context, sc relay.Scan) (relay.Stream, error) {
-	return &stream{it: query(s.watching.Client, sc).Limit(sc.Limit).Snapshots(ctx), outbox: sc.Outbox}, nil
+	overflow := new(dlqfirestore.Overflow)
+	if sc.Bytes > 0 {
+		ctx, overflow = dlqfirestore.Within(ctx, sc.Bytes)
+	}
+	return &stream{it: query(s.watching.Client, sc).Limit(sc.Limit).Snapshots(ctx), outbox: sc.Outbox, overflow: overflow}, nil
 }
 
 type stream struct {
-	it     *firestore.QuerySnapshotIterator
-	outbox string
+	it       *firestore.QuerySnapshotIterator
+	outbox   string
+	overflow *dlqfirestore.Overflow
 }
 
 // Next implements relay.Stream.
@@ -31,6 +36,9 @@ func (s *stream) Next() (relay.Snapshot, error) {
 		// Nobody called Stop: the SDK says Done when an open failed, and the
 		// server's code is lost.
 		err = status.Error(codes.Unavailable, "the stream could not be opened")
+	}
+	if told, over := s.overflow.Told(); err != nil && over {
+		return relay.Snapshot{}, &relay.TooMuchAtOnce{Documents: told.Documents, Bytes: told.Bytes}
 	}
 	if err != nil {
 		return relay.Snapshot{}, dlqfirestore.Failure("listen to "+s.outbox, err)
