@@ -102,15 +102,7 @@ func (f *fixture) appendOld(records []*contracts.Record, perCommit int) {
 	f.t.Helper()
 	at := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	for chunk := range slices.Chunk(records, perCommit) {
-		b := f.db.Batch() //nolint:staticcheck // one atomic commit, as a producer makes it
-		for _, r := range chunk {
-			fields := r.ProducerFields()
-			fields[contracts.FieldCreatedAt] = at
-			b.Create(f.db.Collection(r.Outbox).Doc(r.ID), fields)
-		}
-		if _, err := b.Commit(f.ctx); err != nil {
-			f.t.Fatal(err)
-		}
+		f.appendAtOnce(chunk, at)
 		at = at.Add(time.Millisecond)
 	}
 }

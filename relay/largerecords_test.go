@@ -201,6 +201,7 @@ func burstOfLargeRecords(t *testing.T, on func(*testing.T) *cloud) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t, on(t))
+			f.tuning.SweepInterval = time.Hour // which would find what was told and not read
 			large := f.largeRecords(2 * burst)
 			var told atomic.Int64 // most records in one snapshot
 			f.wrapStore = func(s relay.Store) relay.Store {
@@ -214,7 +215,10 @@ func burstOfLargeRecords(t *testing.T, on func(*testing.T) *cloud) {
 					}}, err
 				}}
 			}
+			small := f.record("wsOutbox", "NoteAdded", "small", 1)
+			f.appendAtOnce([]*contracts.Record{small}, time.Now().Add(-time.Minute)) // moves the cursor past the old ones
 			r := f.run()
+			f.delivered([]*contracts.Record{small})
 			r.alive()
 			come(f, large)
 			if got := f.delivered(large); got != (judgement{}) {

@@ -28,11 +28,11 @@ func (f *fixture) records(outbox string, n, aggregates int) []*contracts.Record 
 
 // appendEach appends records one by one, those that are in already apart, and
 // tries until they are in.
-func (f *fixture) appendEach(records []*contracts.Record) {
+func (f *fixture) appendEach(records []*contracts.Record, createdAt any) {
 	f.t.Helper()
 	for _, r := range records {
 		fields := r.ProducerFields()
-		fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
+		fields[contracts.FieldCreatedAt] = createdAt
 		f.eventually("record "+r.ID+" is appended", func() bool {
 			_, err := f.db.Collection(r.Outbox).Doc(r.ID).Create(f.ctx, fields)
 			return err == nil || status.Code(err) == codes.AlreadyExists
@@ -44,20 +44,26 @@ func (f *fixture) appendEach(records []*contracts.Record) {
 func (f *fixture) append(records []*contracts.Record, perCommit int) {
 	f.t.Helper()
 	for chunk := range slices.Chunk(records, perCommit) {
-		b := f.db.Batch() //nolint:staticcheck // one atomic commit, as a producer makes it
-		for _, r := range chunk {
-			fields := r.ProducerFields()
-			fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
-			b.Create(f.db.Collection(r.Outbox).Doc(r.ID), fields)
-		}
-		_, err := b.Commit(f.ctx)
-		switch status.Code(err) {
-		case codes.OK:
-		case codes.Canceled, codes.Aborted, codes.Unavailable, codes.AlreadyExists:
-			f.appendEach(chunk) // an emulator under load gives up on commits
-		default:
-			f.t.Fatal(err)
-		}
+		f.appendAtOnce(chunk, firestore.ServerTimestamp)
+	}
+}
+
+// appendAtOnce commits records together, all with that createdAt.
+func (f *fixture) appendAtOnce(records []*contracts.Record, createdAt any) {
+	f.t.Helper()
+	b := f.db.Batch() //nolint:staticcheck // one atomic commit, as a producer makes it
+	for _, r := range records {
+		fields := r.ProducerFields()
+		fields[contracts.FieldCreatedAt] = createdAt
+		b.Create(f.db.Collection(r.Outbox).Doc(r.ID), fields)
+	}
+	_, err := b.Commit(f.ctx)
+	switch status.Code(err) {
+	case codes.OK:
+	case codes.Canceled, codes.Aborted, codes.Unavailable, codes.AlreadyExists:
+		f.appendEach(records, createdAt) // an emulator under load gives up on commits
+	default:
+		f.t.Fatal(err)
 	}
 }
 

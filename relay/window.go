@@ -167,12 +167,10 @@ func (r *reader) unread(docs []Doc) {
 }
 
 // pageInstead has pages read what a listener from anchor on was told too much of at
-// once: they end by their bytes.
+// once: they end by their bytes, and the feed learns from them how large its records
+// are, before the next listener's window is chosen.
 func (r *reader) pageInstead(large *TooMuchAtOnce, anchor Position) {
 	r.log.Debug("records come at once that are large, reading pages", zap.Int("documents", large.Documents), zap.Int64("bytes", large.Bytes))
-	r.intake.ledger.step(feed.Sized{
-		Feed: r.intake.feed, Records: large.Documents, Bytes: large.Bytes + int64(large.Documents)*recordOverhead,
-	})
 	r.intake.reread(anchor)
 }
 
