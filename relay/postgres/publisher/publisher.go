@@ -26,6 +26,7 @@ type Publisher struct {
 	indexed atomic.Bool   // the optional index is there
 	workers *workers      // of publishes; they end with Run
 	streak  streak        // of rounds that failed
+	sending time.Duration // bounds the publishing of a round; publishWithin but for tests
 }
 
 // New joins a publisher. It contacts nobody.
@@ -44,7 +45,7 @@ func New(o Options) (*Publisher, error) {
 	return &Publisher{
 		opts: o, router: router, metrics: newMetrics(o.Registerer),
 		holds: newHolds(), backoff: backoff{base: o.RetryBase, limit: o.RetryMax}, more: make(chan struct{}, 1),
-		workers: newWorkers(),
+		workers: newWorkers(), sending: publishWithin,
 	}, nil
 }
 
@@ -136,33 +137,12 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 	for _, row := range a.timeless {
 		v.refused = append(v.refused, refusal{row, timelessText})
 	}
-	r.published, r.outage = len(v.published), v.outages > 0
+	r.published, r.outage = len(v.published), v.out()
 	if err := p.mark(ctx, tx, v); err != nil {
 		return err
 	}
 	p.tell(v)
 	return nil
-}
-
-// publish hands the runs to the router, at the same time, and gathers what became of them. more
-// tells that there are rows beside these.
-func (p *Publisher) publish(ctx context.Context, runs []run, more bool) *verdict {
-	outcomes := make([][]ier.Outcome, len(runs))
-	var calls sync.WaitGroup
-	calls.Add(len(runs))
-	for i, rows := range runs {
-		p.workers.do(func() {
-			defer calls.Done()
-			outcomes[i] = p.router.Deliver(ctx, p.jobs(rows, more))
-		})
-	}
-	calls.Wait()
-	v := &verdict{}
-	wasOut := func(at time.Time) bool { return p.router.WasOut(p.opts.Topic, at) }
-	for i, rows := range runs {
-		v.judge(rows, outcomes[i], wasOut)
-	}
-	return v
 }
 
 func (p *Publisher) jobs(rows run, more bool) []*ier.Job {

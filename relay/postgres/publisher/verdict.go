@@ -23,8 +23,12 @@ type refusal struct {
 type verdict struct {
 	published []*row
 	refused   []refusal
-	outages   int // calls that failed or were not made as the topic is out
+	outages   int  // calls that failed or were not made as the topic is out
+	cut       bool // the time of the round was over before all was sent, perhaps
 }
+
+// out tells whether the topic is. One that takes something, but less than a round has, is slow.
+func (v *verdict) out() bool { return v.outages > 0 && (!v.cut || len(v.published) == 0) }
 
 // judge reads the outcomes of a run. The marks stop at its first row that was not acknowledged,
 // so that a later one is never published before it. wasOut tells whether the topic was out at a
