@@ -12,8 +12,9 @@ import (
 )
 
 // beginSQL opens a round. A generic plan would be made for any number of rows, and sort; to compile a plan takes
-// longer than to run it; a publisher that hangs loses its locks.
-const beginSQL = `BEGIN; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'`
+// longer than to run it; a publisher that hangs loses its locks. A stricter isolation, which may be the database's default, would
+// have publishers fail each other's rounds after they have published.
+const beginSQL = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'`
 
 // beginIndexedSQL opens one where the optional index is. The planner may hold it cheaper to sort the backlog than
 // to read the oldest by the index that has them in order, of a table without statistics above all; it never is.
@@ -22,7 +23,7 @@ const beginIndexedSQL = beginSQL + `; SET LOCAL enable_sort = off`
 // beginNearSQL opens one whose claim is near. Its plan is made once for each connection: to make it takes as long as
 // to run it. What such a plan is made for, any number of rows, can mislead it no more: both of its looks are by
 // the index.
-const beginNearSQL = `BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off`
+const beginNearSQL = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off`
 
 // claimSQL locks what a round may publish. It looks at the oldest unpublished rows up to the
 // window ($1), without the aggregates that are held ($3). What comes first of an aggregate in there is its
