@@ -26,20 +26,29 @@ const beginIndexedSQL = beginSQL + `; SET LOCAL enable_sort = off`
 const beginNearSQL = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off`
 
 // claimSQL locks what a round may publish. It looks at the oldest unpublished rows up to the
-// window ($1), without the aggregates that are held ($3). What comes first of an aggregate in there is its
-// head, as the window is cut from the oldest on. It locks heads that nobody else has, as many as it
+// window ($1), without the aggregates that are held ($3) and what parked rows hold back ($4). What comes first
+// of an aggregate in there is its head, as the window is cut from the oldest on. It locks heads that nobody else has, as many as it
 // takes to fill the batch ($2) with rows behind them, so that the other aggregates are left to other
 // publishers, and then the oldest rows of their aggregates. A row that was published or locked since
 // the snapshot is left out, which leaves a gap in the places of its aggregate.
 //
 // The optional index (created_at, id) has the window in order; without it the index (published_at)
 // finds the backlog, which is sorted each time.
-const claimSQL = `
-WITH sight AS MATERIALIZED (
+const claimSQL = "WITH " + parkedSQL + ", " + sightSQL + unparkedPlainSQL + chooseSQL
+
+// claimIndexedSQL is claimSQL where the optional index is.
+const claimIndexedSQL = "WITH " + sightSQL + unparkedSQL + chooseSQL
+
+// sightSQL is where both begin, up to what tells whether a row e is not held back by a parked one.
+const sightSQL = `sight AS MATERIALIZED (
 	SELECT id, aggregate_type, aggregate_id, created_at
-	FROM outbox_events
+	FROM outbox_events e
 	WHERE published_at IS NULL
 		AND (cardinality($3::text[]) = 0 OR aggregate_type::text || '/' || aggregate_id::text <> ALL ($3::text[]))
+		AND `
+
+// chooseSQL is how both go on.
+const chooseSQL = `
 	ORDER BY created_at, id
 	LIMIT $1
 ), placed AS MATERIALIZED (
@@ -75,9 +84,10 @@ FROM (SELECT count(*) AS seen FROM sight) s LEFT JOIN taken t ON true ORDER BY t
 const nearSQL = `
 WITH taken AS MATERIALIZED (
 	SELECT id, event_type::text, aggregate_type::text, aggregate_id, payload_json::text, created_at, attempt_count
-	FROM outbox_events
+	FROM outbox_events e
 	WHERE published_at IS NULL
 		AND (cardinality($3::text[]) = 0 OR aggregate_type::text || '/' || aggregate_id::text <> ALL ($3::text[]))
+		AND ` + unparkedSQL + `
 	ORDER BY created_at, id
 	LIMIT $1
 	FOR UPDATE SKIP LOCKED
@@ -85,9 +95,10 @@ WITH taken AS MATERIALIZED (
 	SELECT id, row_number() OVER (PARTITION BY aggregate_type, aggregate_id ORDER BY created_at, id) AS place
 	FROM (
 		SELECT id, aggregate_type, aggregate_id, created_at
-		FROM outbox_events
+		FROM outbox_events e
 		WHERE published_at IS NULL AND created_at <= (SELECT max(created_at) FROM taken)
 			AND (cardinality($3::text[]) = 0 OR aggregate_type::text || '/' || aggregate_id::text <> ALL ($3::text[]))
+			AND ` + unparkedSQL + `
 		ORDER BY created_at, id
 		LIMIT $2
 	) sight
@@ -107,11 +118,12 @@ type claim struct {
 	alone bool
 }
 
-// claimRows locks rows until the end of tx, at most batch, and none of the aggregates that are held.
-func claimRows(ctx context.Context, tx *transaction, batch int, held []string) (claim, error) {
+// claimRows locks rows until the end of tx, at most batch, none of the aggregates that are held, and none that a row holds
+// back which was tried maxAttempts times.
+func claimRows(ctx context.Context, tx *transaction, batch, maxAttempts int, held []string) (claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
-	sql, args := tx.claim(batch, held)
+	sql, args := tx.claim(batch, maxAttempts, held)
 	var c claim
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
@@ -139,14 +151,18 @@ func claimRows(ctx context.Context, tx *transaction, batch int, held []string) (
 }
 
 // claim is the statement of claimRows.
-func (t *transaction) claim(batch int, held []string) (sql string, args []any) {
+func (t *transaction) claim(batch, maxAttempts int, held []string) (sql string, args []any) {
 	if held == nil {
 		held = []string{} // nil is NULL, of which nothing is known
 	}
 	if t.near() {
-		return nearSQL, []any{batch, nearSight * batch, held}
+		return nearSQL, []any{batch, nearSight * batch, held, maxAttempts}
 	}
-	return claimSQL, []any{t.window, batch, held}
+	sql = claimSQL
+	if t.indexed {
+		sql = claimIndexedSQL
+	}
+	return sql, []any{t.window, batch, held, maxAttempts}
 }
 
 // scan reads one row of the answer; nil is the one that only tells how many were seen.

@@ -61,12 +61,18 @@ func TestNearClaimLeavesAloneWhatItCannotCount(t *testing.T) {
 // claim makes one, whose transaction ends with the test.
 func (f *fixture) claim(window, batch int) claim {
 	f.Helper()
-	tx, err := begin(f.Context(), f.pool, window, true)
+	return f.claimAs(window, batch, true)
+}
+
+// claimAs makes one with or without the optional index.
+func (f *fixture) claimAs(window, batch int, indexed bool) claim {
+	f.Helper()
+	tx, err := begin(f.Context(), f.pool, window, indexed)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { tx.end(context.Background()) })
-	c, err := claimRows(f.Context(), tx, batch, nil)
+	c, err := claimRows(f.Context(), tx, batch, 10, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -91,15 +91,15 @@ func (f *fixture) explain(window int, indexed bool) (text string, took time.Dura
 		f.Fatal(err)
 	}
 	defer tx.end(context.Background())
-	sql, args := tx.claim(50, nil)
+	sql, args := tx.claim(50, 10, nil)
 	if !tx.near() {
 		return f.explained(tx, sql, args...)
 	}
 	// Its plan is not made for its arguments.
-	if _, err := tx.Exec(f.Context(), "PREPARE near (bigint, bigint, text[]) AS "+sql); err != nil {
+	if _, err := tx.Exec(f.Context(), "PREPARE near (bigint, bigint, text[], int) AS "+sql); err != nil {
 		f.Fatal(err)
 	}
-	return f.explained(tx, fmt.Sprintf("EXECUTE near (50, %d, '{}')", nearSight*50))
+	return f.explained(tx, fmt.Sprintf("EXECUTE near (50, %d, '{}', 10)", nearSight*50))
 }
 
 // explained is the plan of a statement in a transaction.

@@ -191,7 +191,7 @@ func TestParkedRowsDoNotCloseTheBreaker(t *testing.T) {
 	var rounds atomic.Int64
 	o.Pool = f.connect(func(c *pgxpool.Config) {
 		c.ConnConfig.Tracer = statements(func(_ *pgconn.PgConn, sql string) {
-			if sql == claimSQL {
+			if sql == claimSQL || sql == claimIndexedSQL {
 				rounds.Add(1)
 			}
 		})

@@ -28,7 +28,7 @@ func (b backoff) wait(failures int) time.Duration {
 }
 
 // holds are the aggregates that this process leaves alone for a while: those whose head was
-// refused, and those with a parked one, so that no claim is filled by what cannot go. They are
+// refused, and for a while those with a parked one, which a claim passes over by itself. They are
 // kept in memory alone: after a restart each is tried at once.
 // Safe for concurrent use.
 type holds struct {

@@ -114,7 +114,7 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 		return err
 	}
 	defer tx.end(ctx)
-	c, err := claimRows(ctx, tx, r.batch, p.holds.at(p.opts.Now()))
+	c, err := claimRows(ctx, tx, r.batch, p.opts.MaxAttempts, p.holds.at(p.opts.Now()))
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,9 @@ const (
 // transaction is that of a round. Its locks are held until its end.
 type transaction struct {
 	pgx.Tx
-	window int // how far its claim looks, 0: it is near
-	done   bool
+	window  int  // how far its claim looks, 0: it is near
+	indexed bool // the optional index is there
+	done    bool
 }
 
 func (t *transaction) near() bool { return t.window == 0 }
@@ -32,7 +33,7 @@ func (t *transaction) near() bool { return t.window == 0 }
 func begin(ctx context.Context, pool *pgxpool.Pool, window int, indexed bool) (*transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
-	t := &transaction{window: window}
+	t := &transaction{window: window, indexed: indexed}
 	sql := beginSQL
 	switch {
 	case t.near():
