@@ -68,13 +68,13 @@ const chooseSQL = `
 	ORDER BY p.created_at, p.id
 	LIMIT $2
 ), taken AS MATERIALIZED (
-	SELECT e.id, e.event_type::text, e.aggregate_type::text, e.aggregate_id, e.payload_json::text, e.created_at, e.attempt_count, c.place
+	SELECT e.id, e.event_type::text, e.aggregate_type::text, e.aggregate_id, e.payload_json, e.created_at, e.attempt_count, c.place
 	FROM chosen c JOIN outbox_events e ON e.id = c.id
 	WHERE e.published_at IS NULL
 	FOR UPDATE OF e SKIP LOCKED
-)
-SELECT s.seen, t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, t.place
-FROM (SELECT count(*) AS seen FROM sight) s LEFT JOIN taken t ON true ORDER BY t.created_at, t.id`
+), ` + sizedSQL + `
+SELECT s.seen, (SELECT count(*) FROM taken), t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json::text, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, t.place
+FROM (SELECT count(*) AS seen FROM sight) s LEFT JOIN fitting t ON true ORDER BY t.created_at, t.id`
 
 // nearSQL is the claim of a backlog that is spread over many aggregates: it locks the oldest rows that
 // nobody else has ($1), whether heads or not, and counts their places among all that are as old, and those. A row
@@ -83,7 +83,7 @@ FROM (SELECT count(*) AS seen FROM sight) s LEFT JOIN taken t ON true ORDER BY t
 // two looks would sort the backlog.
 const nearSQL = `
 WITH taken AS MATERIALIZED (
-	SELECT id, event_type::text, aggregate_type::text, aggregate_id, payload_json::text, created_at, attempt_count
+	SELECT id, event_type::text, aggregate_type::text, aggregate_id, payload_json, created_at, attempt_count
 	FROM outbox_events e
 	WHERE published_at IS NULL
 		AND (cardinality($3::text[]) = 0 OR aggregate_type::text || '/' || aggregate_id::text <> ALL ($3::text[]))
@@ -102,9 +102,9 @@ WITH taken AS MATERIALIZED (
 		ORDER BY created_at, id
 		LIMIT $2
 	) sight
-)
-SELECT (SELECT count(*) FROM placed), t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, coalesce(p.place, 0)
-FROM taken t LEFT JOIN placed p USING (id) ORDER BY t.created_at, t.id`
+), ` + sizedSQL + `
+SELECT (SELECT count(*) FROM placed), (SELECT count(*) FROM taken), t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json::text, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, coalesce(p.place, 0)
+FROM fitting t LEFT JOIN placed p USING (id) ORDER BY t.created_at, t.id`
 
 // nearSight is how many batches nearSQL counts places among.
 const nearSight = 20
@@ -112,7 +112,9 @@ const nearSight = 20
 // claim is what a round has locked.
 type claim struct {
 	rows []*row // oldest first
-	more bool   // there may be rows beyond what it looked at
+	// locked is how many it has locked: those beyond the bound on their bytes are not in rows.
+	locked int
+	more   bool // there may be rows beyond what it looked at
 	// alone: no other process is at work for all that the claim saw. A near one sees how many rows it
 	// passed by, and one round of this process may have those of one batch.
 	alone bool
@@ -132,7 +134,7 @@ func claimRows(ctx context.Context, tx *transaction, batch, maxAttempts int, hel
 	defer rows.Close()
 	seen := 0
 	for rows.Next() {
-		r, err := scan(rows, &seen)
+		r, err := scan(rows, &seen, &c.locked)
 		if err != nil {
 			return c, fmt.Errorf("read claimed rows of %s: %w", postgres.Table, err)
 		}
@@ -145,7 +147,7 @@ func claimRows(ctx context.Context, tx *transaction, batch, maxAttempts int, hel
 	}
 	c.more, c.alone = seen >= tx.window, true
 	if tx.near() {
-		c.more, c.alone = len(c.rows) >= batch, seen <= 2*batch
+		c.more, c.alone = c.locked >= batch, seen <= 2*batch
 	}
 	return c, nil
 }
@@ -156,17 +158,17 @@ func (t *transaction) claim(batch, maxAttempts int, held []string) (sql string, 
 		held = []string{} // nil is NULL, of which nothing is known
 	}
 	if t.near() {
-		return nearSQL, []any{batch, nearSight * batch, held, maxAttempts}
+		return nearSQL, []any{batch, nearSight * batch, held, maxAttempts, claimBytes}
 	}
 	sql = claimSQL
 	if t.indexed {
 		sql = claimIndexedSQL
 	}
-	return sql, []any{t.window, batch, held, maxAttempts}
+	return sql, []any{t.window, batch, held, maxAttempts, claimBytes}
 }
 
 // scan reads one row of the answer; nil is the one that only tells how many were seen.
-func scan(rows pgx.Rows, seen *int) (*row, error) {
+func scan(rows pgx.Rows, seen, locked *int) (*row, error) {
 	var (
 		id, aggregateID *uuid.UUID
 		eventType, kind *string
@@ -175,7 +177,7 @@ func scan(rows pgx.Rows, seen *int) (*row, error) {
 		attempts        *int
 		place           *int64
 	)
-	if err := rows.Scan(seen, &id, &eventType, &kind, &aggregateID, &payload, &createdAt, &attempts, &place); err != nil || id == nil {
+	if err := rows.Scan(seen, locked, &id, &eventType, &kind, &aggregateID, &payload, &createdAt, &attempts, &place); err != nil || id == nil {
 		return nil, err
 	}
 	r := &row{

@@ -96,10 +96,10 @@ func (f *fixture) explain(window int, indexed bool) (text string, took time.Dura
 		return f.explained(tx, sql, args...)
 	}
 	// Its plan is not made for its arguments.
-	if _, err := tx.Exec(f.Context(), "PREPARE near (bigint, bigint, text[], int) AS "+sql); err != nil {
+	if _, err := tx.Exec(f.Context(), "PREPARE near (bigint, bigint, text[], int, bigint) AS "+sql); err != nil {
 		f.Fatal(err)
 	}
-	return f.explained(tx, fmt.Sprintf("EXECUTE near (50, %d, '{}', 10)", nearSight*50))
+	return f.explained(tx, fmt.Sprintf("EXECUTE near (50, %d, '{}', 10, %d)", nearSight*50, claimBytes))
 }
 
 // explained is the plan of a statement in a transaction.

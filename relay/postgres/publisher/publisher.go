@@ -118,7 +118,7 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 	if err != nil {
 		return err
 	}
-	r.claimed, r.more, r.alone = len(c.rows), c.more, c.alone
+	r.claimed, r.more, r.alone = c.locked, c.more, c.alone
 	p.metrics.records.Add(float64(len(c.rows)))
 	each := 0
 	if p.router.Open(p.opts.Topic) {
@@ -133,7 +133,7 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 	for _, rows := range a.runs {
 		r.usable += len(rows)
 	}
-	v := p.publish(ctx, a.runs, c.more)
+	v := p.publish(ctx, a.runs, c.more || c.locked > len(c.rows))
 	for _, row := range a.timeless {
 		v.refused = append(v.refused, refusal{row, timelessText})
 	}
