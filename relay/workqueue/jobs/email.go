@@ -26,7 +26,7 @@ type Email struct {
 // NewEmail returns the channel, which sends by the SMTP server at host, from an address.
 // address says where a message's recipient is reached; see UserAddress. options are those of go-mail, for port,
 // TLS and who signs in; without any it is port 25, and TLS is mandatory. Its timeout bounds a
-// conversation, 15 s without another; it stays well below Term.
+// conversation, 15 s without another, and so does the end of Send's context; it stays well below Term.
 func NewEmail(host, from string, address func(context.Context, Message) (string, error), options ...mail.Option) (*Email, error) {
 	_, domain, ok := strings.Cut(from, "@")
 	if !ok {
@@ -60,12 +60,11 @@ func (e *Email) Send(ctx context.Context, m Message) ([]workqueue.Create, error)
 	if err != nil {
 		return nil, workqueue.Coded(codeFailed, err)
 	}
-	if err := client.DialWithContext(ctx); err != nil {
+	conversation, err := dial(ctx, client)
+	if err != nil {
 		return nil, workqueue.Coded(codeFailed, fmt.Errorf("connect to the SMTP server: %w", codesOnly(err)))
 	}
-	err = client.Send(msg)
-	_ = client.Close() // what was accepted is sent, however the conversation ends
-	return nil, judge(msg, err)
+	return nil, judge(msg, converse(ctx, client, conversation, msg))
 }
 
 // messageID follows from the job's key.

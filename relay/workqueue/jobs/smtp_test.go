@@ -19,6 +19,9 @@ type postOffice struct {
 	// the connection; "take and drop" after it has taken the message.
 	rcpt, end string
 	others    map[string]string // answers to other commands, by their verbs
+	hangs     string            // the verb that it never answers; ".": the end of a message
+	hanging   chan struct{}     // closed when it hangs
+	open      []net.Conn        // all that it ever had
 }
 
 func newPostOffice(t *testing.T) *postOffice {
@@ -35,11 +38,44 @@ func newPostOffice(t *testing.T) *postOffice {
 			if err != nil {
 				return
 			}
+			p.mu.Lock()
+			p.open = append(p.open, conn)
+			p.mu.Unlock()
 			conversations.Go(func() { defer conn.Close(); p.converse(conn) })
 		}
 	})
-	t.Cleanup(func() { l.Close(); conversations.Wait() })
+	t.Cleanup(func() { l.Close(); p.hangUp(); conversations.Wait() })
 	return p
+}
+
+// hang has it never answer one command, and returns what is closed when it does not.
+func (p *postOffice) hang(verb string) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hangs, p.hanging = verb, make(chan struct{})
+	return p.hanging
+}
+
+// hangUp ends all conversations: of one that hangs the other end may wait long.
+func (p *postOffice) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range p.open {
+		conn.Close()
+	}
+}
+
+// silent reports whether it is to hang at a command, and says that it does. It reads on, so
+// that it notices the end of the connection.
+func (p *postOffice) silent(verb string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hangs == "" || p.hangs != verb {
+		return false
+	}
+	close(p.hanging)
+	p.hanging = make(chan struct{})
+	return true
 }
 
 func (p *postOffice) behave(rcpt, end string) {
@@ -70,6 +106,9 @@ func (p *postOffice) converse(conn net.Conn) {
 		rcpt, end, others := p.rcpt, p.end, p.others
 		p.mu.Unlock()
 		verb, _, _ := strings.Cut(strings.ToUpper(in.Text()), " ")
+		if p.silent(verb) {
+			continue
+		}
 		if text := others[verb]; text != "" {
 			say(text)
 			continue
@@ -92,6 +131,9 @@ func (p *postOffice) converse(conn net.Conn) {
 				p.mu.Lock()
 				p.accepted = append(p.accepted, strings.Join(lines, "\n"))
 				p.mu.Unlock()
+			}
+			if p.silent(".") {
+				continue
 			}
 			if strings.HasSuffix(end, "drop") {
 				return
