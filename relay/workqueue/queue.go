@@ -61,8 +61,9 @@ func New(cfg Config) (*Queue, error) {
 const writeGrace = 2 * time.Second
 
 // Run works until ctx ends: then it claims nothing more, waits for the handlers for
-// Tuning.StopBudget, ends their contexts, and gives back what they did not end. A
-// handler that does not heed its context holds it. It returns nil after such a stop.
+// Tuning.StopBudget, ends their contexts, and gives back what they did not end. What a
+// handler that does not heed its context has is left to its lease, writeGrace later. It
+// returns nil after such a stop.
 func (q *Queue) Run(ctx context.Context) error {
 	background := context.WithoutCancel(ctx)
 	handling, endHandling := context.WithCancelCause(background)
@@ -80,8 +81,17 @@ func (q *Queue) Run(ctx context.Context) error {
 	defer patience.Stop()
 	grace := time.AfterFunc(q.tuning.StopBudget+writeGrace, endWrites)
 	defer grace.Stop()
-	finding.Wait()
-	working.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		finding.Wait()
+		working.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-stopped.Done(): // whoever stops the instance has promised when it is over
+		q.log.Warn("stopped without waiting longer for handlers: what they have is left to its lease")
+	}
 	return nil
 }
 
