@@ -210,7 +210,7 @@ func (s *service) openRouter(ctx context.Context, clients *ierpubsub.Clients, tr
 	if err != nil {
 		return nil, err
 	}
-	s.cleanUp("lag samples", sampler.Close)
+	s.cleanUpSamples(sampler.Close)
 	s.lags = status.NewLags(sampler, time.Now)
 	topics, err := ierpubsub.NewTargets(clients, cfg.catalog, ierpubsub.Settings{Metrics: metrics})
 	if err != nil {
