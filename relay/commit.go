@@ -28,20 +28,35 @@ func (s *settler) write(ctx context.Context, batch []*settlement) {
 	}
 }
 
-// later writes a settlement after a while, apart: the rest of its batch and of
+// later writes a settlement after a while, by itself: the rest of its batch and of
 // its lane must not wait for it.
 func (s *settler) later(ctx context.Context, st *settlement) {
-	s.commits.Go(func() {
-		if sleep(ctx, s.tuning.ListenBackoffMax) {
+	if st.delay == nil {
+		st.delay = newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
+	}
+	s.outside(func() {
+		if !st.delay.sleep(ctx) {
+			return
+		}
+		select {
+		case s.singles <- struct{}{}:
+			defer func() { <-s.singles }()
 			s.write(ctx, []*settlement{st})
+		case <-ctx.Done():
 		}
 	})
 }
 
+// maxSingles is how many settlements of a lane are tried by themselves at once.
+const maxSingles = 16
+
 // try is write, but for its panics.
 func (s *settler) try(ctx context.Context, batch []*settlement) error {
 	if err := s.exhume(ctx, batch); err != nil {
-		return err // ctx ended
+		if !panicked(err) && ctx.Err() == nil {
+			s.unanswered(ctx, batch, err)
+		}
+		return err
 	}
 	if batch = s.withoutStale(ctx, s.fence(batch)); len(batch) > 0 {
 		s.send(ctx, batch)
@@ -49,18 +64,31 @@ func (s *settler) try(ctx context.Context, batch []*settlement) error {
 	return nil
 }
 
+// send commits a batch. A refusal, or a contention that a smaller batch may not meet,
+// is for the document that causes it; what is no answer is an outage.
 func (s *settler) send(ctx context.Context, batch []*settlement) {
 	at, err := s.commit(ctx, batch)
+	switch {
+	case ctx.Err() != nil && err != nil:
+	case err != nil && !isRefused(err) && !isContended(err):
+		s.unanswered(ctx, batch, err)
+	default:
+		s.answered(ctx, batch)
+		s.follow(ctx, batch, at, err)
+	}
+}
+
+// follow follows up on a commit that the server answered.
+func (s *settler) follow(ctx context.Context, batch []*settlement, at time.Time, err error) {
 	switch {
 	case err == nil:
 		for _, st := range batch {
 			s.committed(st, at)
 		}
-	case ctx.Err() != nil:
-	case errors.Is(err, errStale):
-		s.write(ctx, batch)
 	case len(batch) > 1:
 		s.halve(ctx, batch)
+	case isContended(err):
+		s.later(ctx, batch[0])
 	default:
 		s.refused(ctx, batch[0], err)
 	}
@@ -83,37 +111,18 @@ func (s *settler) halve(ctx context.Context, batch []*settlement) {
 	}
 }
 
-// commit sends the batch until the server answered: with a commit time, with a
-// refusal, or with a contention that a smaller batch may not meet. Anything else
-// is an outage, to be waited out; errStale when the lease was lost over it.
+// commit sends the batch once.
 func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, error) {
-	delay := newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
-	for {
-		writes := make([]Write, 0, len(batch))
-		for _, st := range batch {
-			writes = st.writes(writes)
-		}
-		writes = once(writes)
-		began := s.now()
-		c, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
-		at, err := s.store.Commit(c, writes)
-		cancel()
-		s.metrics.commit(s.lane, len(batch), s.now().Sub(began), err)
-		if err == nil || isRefused(err) || isContended(err) && len(batch) > 1 {
-			return at, err
-		}
-		if ctx.Err() != nil {
-			return time.Time{}, err
-		}
-		s.log.Warn("settle records, trying again", zap.Int("records", len(batch)), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
-		delay.sleep(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return time.Time{}, ctx.Err()
-		case anyStale(batch):
-			return time.Time{}, errStale
-		}
+	writes := make([]Write, 0, len(batch))
+	for _, st := range batch {
+		writes = st.writes(writes)
 	}
+	began := s.now()
+	ctx, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
+	defer cancel()
+	at, err := s.store.Commit(ctx, once(writes))
+	s.metrics.commit(s.lane, len(batch), s.now().Sub(began), err)
+	return at, err
 }
 
 func isRefused(err error) bool {
@@ -149,7 +158,9 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		zap.String("settlement", string(st.kind)), zap.String("reason", contracts.CodeOf(cause)), e.trail.field())
 	doc, exists, err := s.reread(ctx, e)
 	if err != nil {
-		return // ctx ended
+		log.Warn("settlement refused, and its record cannot be read", zap.NamedError("refused", cause), zap.Error(err))
+		s.later(ctx, st)
+		return
 	}
 	status := contracts.Status("")
 	if exists {
@@ -182,14 +193,13 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 	case st.kind == settleDead && contracts.CodeOf(cause) == "AlreadyExists":
 		if err := st.dead.collided(ctx, s.store); err != nil {
 			log.Warn("read colliding dead letter", zap.Error(err))
-			if !sleep(ctx, s.tuning.ListenBackoff) {
-				return
-			}
+			s.later(ctx, st)
+			return
 		}
 		s.write(ctx, []*settlement{st})
 	case st.kind == settleHeld && s.fenceMoved(ctx, st):
-		log.Debug("freeze changed meanwhile, judging the record again")
-		s.write(ctx, []*settlement{st})
+		log.Debug("freeze changed meanwhile, or cannot be read, judging the record again")
+		s.later(ctx, st)
 	case st.kind == settleRetry && st.slim > 0:
 		log.Warn("retry does not fit into its document, keeping it in memory alone")
 		s.superseded(st)
@@ -205,22 +215,11 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 	}
 }
 
-// reread reads the record's document, through outages.
+// reread reads the record's document.
 func (s *settler) reread(ctx context.Context, e *entry) (Doc, bool, error) {
-	delay := newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
-	for {
-		c, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
-		doc, ok, err := s.store.Get(c, e.rec.Outbox, e.rec.ID)
-		cancel()
-		if err == nil {
-			return doc, ok, nil
-		}
-		if ctx.Err() != nil {
-			return Doc{}, false, ctx.Err()
-		}
-		s.log.Warn("read record again", zap.String("traceId", e.rec.TraceID), zap.Error(err))
-		delay.sleep(ctx)
-	}
+	ctx, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
+	defer cancel()
+	return s.store.Get(ctx, e.rec.Outbox, e.rec.ID)
 }
 
 // abandon ends a settlement that somebody else's write made pointless.

@@ -19,8 +19,11 @@ func newRetryDelay(initial, most time.Duration) *retryDelay {
 
 func (d *retryDelay) reset() { d.policy.Reset() }
 
-// sleep waits for the next delay, or until ctx ends.
-func (d *retryDelay) sleep(ctx context.Context) { sleep(ctx, d.policy.NextBackOff()) }
+// next returns the next delay.
+func (d *retryDelay) next() time.Duration { return d.policy.NextBackOff() }
+
+// sleep waits for the next delay, or until ctx ends. It reports false when ctx ended first.
+func (d *retryDelay) sleep(ctx context.Context) bool { return sleep(ctx, d.next()) }
 
 // sleep waits for d. It reports false when ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -41,6 +41,16 @@ func writesTo(path string) func(localfirestore.Call) bool {
 	}
 }
 
+// creates matches commits that create a document of a collection.
+func creates(collection string) func(localfirestore.Call) bool {
+	return func(c localfirestore.Call) bool {
+		r, _ := c.Request.(*pb.CommitRequest)
+		return slices.ContainsFunc(r.GetWrites(), func(w *pb.Write) bool {
+			return strings.Contains(w.GetUpdate().GetName(), "/"+collection+"/") && w.GetCurrentDocument() != nil
+		})
+	}
+}
+
 // written lists the names of the documents that a call changes: those that it
 // creates, as a producer's append does, are left out.
 func written(c localfirestore.Call) []string {

@@ -43,22 +43,13 @@ func (s *settler) unhold(st *settlement) {
 }
 
 // fenceMoved reads the freeze of a refused hold again and reports whether it is
-// not the one on which the hold insisted. A failed read says nothing, so the
-// hold is simply tried again.
+// not the one on which the hold insisted, or cannot be read.
 func (s *settler) fenceMoved(ctx context.Context, st *settlement) bool {
 	z, aggregateID := st.entry.outbox.freezes, st.entry.rec.AggregateID
-	delay := newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
-	for {
-		c, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
-		err := z.look(c, aggregateID)
-		cancel()
-		if err == nil {
-			break
-		}
-		delay.sleep(ctx)
-		if ctx.Err() != nil {
-			return false
-		}
+	ctx, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
+	defer cancel()
+	if z.look(ctx, aggregateID) != nil {
+		return true
 	}
 	now := z.fence(aggregateID)
 	return now == nil || !now.UpdateTime.Equal(st.fence.UpdateTime)

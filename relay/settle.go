@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,11 @@ type settlement struct {
 	slim int
 	// over says that it is written, or needs not be.
 	over bool
+	// unanswered is how many commits of it had no answer, alone whether it is
+	// tried by itself for that.
+	unanswered int
+	alone      bool
+	delay      *retryDelay // of its tries by itself
 }
 
 // failedAttempt is what a settlement says of a failed attempt: a copy, since the
@@ -65,7 +71,8 @@ func settleKinds() []settleKind {
 
 // settler writes the settlements of one lane: in batches after a short linger,
 // several commits under way at once, a document that fails apart from its
-// batch. While Firestore is down it tries on; nothing is dropped.
+// batch, an outbox that fails apart from the others. While Firestore is down it
+// tries on; nothing is dropped.
 type settler struct {
 	lane    contracts.Lane
 	linger  time.Duration
@@ -78,11 +85,14 @@ type settler struct {
 
 	mu       sync.Mutex
 	queue    []*settlement
+	troubles map[part]*trouble // what does not get through waits there, not in queue
 	draining bool
+	beside   int           // tries under way, or to come, that hold no slot
 	wake     chan struct{} // a token when the queue grew or draining began
 
 	commits sync.WaitGroup
 	slots   chan struct{}
+	singles chan struct{} // slots of the settlements that are tried by themselves
 
 	behind   atomic.Int32 // outboxes that work off a backlog of the lane
 	retiring atomic.Int32 // outboxes that end once they are written
@@ -91,7 +101,7 @@ type settler struct {
 func newSettler(lane contracts.Lane, linger time.Duration, st Store, t Tuning, now func() time.Time, log *zap.Logger, m *Metrics) *settler {
 	return &settler{
 		lane: lane, linger: linger, store: st, tuning: t, now: now, log: log, guard: guard{log, m.panics}, metrics: m,
-		wake: make(chan struct{}, 1), slots: make(chan struct{}, t.Commits),
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, t.Commits), singles: make(chan struct{}, maxSingles), troubles: make(map[part]*trouble),
 	}
 }
 
@@ -132,7 +142,11 @@ func (k settleKind) makes() feed.Kind {
 
 func (s *settler) push(st *settlement) {
 	s.mu.Lock()
-	s.queue = append(s.queue, st)
+	if t := s.troubles[st.part()]; t != nil {
+		t.waiting = append(t.waiting, st)
+	} else {
+		s.queue = append(s.queue, st)
+	}
 	s.mu.Unlock()
 	signal(s.wake)
 }
@@ -145,9 +159,13 @@ func (s *settler) run(ctx context.Context) {
 
 func (s *settler) work(ctx context.Context) {
 	for {
-		batch := s.collect(ctx)
+		batch, trouble := s.collect(ctx)
 		if batch == nil {
 			return
+		}
+		if trouble {
+			s.probe(ctx, batch)
+			continue
 		}
 		select {
 		case s.slots <- struct{}{}:
@@ -183,27 +201,43 @@ func (s *settler) drain() {
 // maxCommitBytes bounds a commit well under gRPC's 4 MiB and Firestore's 10.
 const maxCommitBytes = 3 << 20
 
-// collect waits for the next batch. It returns nil when there will be none.
-func (s *settler) collect(ctx context.Context) []*settlement {
+// fitting returns how many settlements of a queue fit into its next batch.
+func fitting(queue []*settlement, most int) int {
+	n, size := 0, 0
+	for n < len(queue) && n < most && (n == 0 || size+queue[n].size <= maxCommitBytes) {
+		size += queue[n].size
+		n++
+	}
+	return n
+}
+
+// cut takes the first n settlements off a queue.
+func cut(queue []*settlement, n int) (batch, rest []*settlement) {
+	return slices.Clone(queue[:n]), slices.Delete(queue, 0, n)
+}
+
+// collect waits for the next batch, and tells whether it is of a part in trouble. It
+// returns nil when there will be none.
+func (s *settler) collect(ctx context.Context) (batch []*settlement, trouble bool) {
 	lingered := s.linger == 0
 	for {
 		s.mu.Lock()
-		n, size := 0, 0
-		for n < len(s.queue) && n < s.tuning.CommitSize && (n == 0 || size+s.queue[n].size <= maxCommitBytes) {
-			size += s.queue[n].size
-			n++
+		batch, wait := s.due()
+		if batch != nil {
+			s.mu.Unlock()
+			return batch, true
 		}
+		n := fitting(s.queue, s.tuning.CommitSize)
 		full := n == s.tuning.CommitSize || n < len(s.queue)
 		if n > 0 && (full || lingered || s.draining || s.retiring.Load() > 0) {
-			batch := append([]*settlement(nil), s.queue[:n]...)
-			s.queue = append(s.queue[:0], s.queue[n:]...)
+			batch, s.queue = cut(s.queue, n)
 			s.mu.Unlock()
-			return batch
+			return batch, false
 		}
-		ended := n == 0 && s.draining && len(s.slots) == 0
+		ended := n == 0 && s.draining && len(s.slots) == 0 && s.beside == 0 && len(s.troubles) == 0
 		s.mu.Unlock()
 		if ended {
-			return nil
+			return nil, false
 		}
 		if n > 0 {
 			lingered = true
@@ -212,8 +246,9 @@ func (s *settler) collect(ctx context.Context) []*settlement {
 		}
 		select {
 		case <-s.wake:
+		case <-wait:
 		case <-ctx.Done():
-			return nil
+			return nil, false
 		}
 	}
 }
@@ -263,5 +298,9 @@ const (
 func (s *settler) queued() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.queue)
+	n := len(s.queue)
+	for _, t := range s.troubles {
+		n += len(t.waiting)
+	}
+	return n
 }

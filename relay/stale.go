@@ -2,14 +2,9 @@ package relay
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"go.uber.org/zap"
 )
-
-// errStale means that a batch holds what must not be written now.
-var errStale = errors.New("the lease is not valid now")
 
 // stale reports whether what st says must not be written now, while another instance
 // may own the outbox. A retry would hide the record from the pages that the new
@@ -48,5 +43,3 @@ func (s *settler) withoutStale(ctx context.Context, batch []*settlement) []*sett
 	}
 	return out
 }
-
-func anyStale(batch []*settlement) bool { return slices.ContainsFunc(batch, (*settlement).stale) }

@@ -1,0 +1,67 @@
+package relay_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"outboxrelay/contracts"
+	localfirestore "outboxrelay/deploy/local/firestore"
+)
+
+// While nothing of one outbox can be written, the others of its lane are marked: also
+// more of them than the lane keeps in memory.
+func TestAnOutboxThatCannotBeSettledHoldsUpNoOther(t *testing.T) {
+	f := setup(t, newCloud(t))
+	mend := f.cloud.embedded.Faults().Add(localfirestore.Fault{Method: "Commit", Match: settles("wsOutbox"), Code: codes.Unavailable})
+	defer mend()
+	r := f.run()
+	stuck := f.records("wsOutbox", 800, 40)
+	f.append(stuck, 100)
+	others := f.records("skillOutbox", 2500, 100)
+	f.append(others, 100)
+	f.eventually("the other outbox is marked", func() bool { return f.unmarked(others, contracts.Delivered) == 0 })
+	if n := f.unmarked(stuck, contracts.Delivered); n != len(stuck) {
+		t.Errorf("%d records are marked that cannot be written", len(stuck)-n)
+	}
+	mend()
+	f.eventually("the stuck ones are marked", func() bool { return f.unmarked(stuck, contracts.Delivered) == 0 })
+	if got, want := f.delivered(slices.Concat(stuck, others)), (judgement{}); got != want {
+		t.Errorf("got %+v, want every record once and in order", got)
+	}
+	f.eventually("nothing is left in memory", func() bool { return r.inMemory() == 0 })
+}
+
+// While no dead letter can be written, what is delivered is marked: of the same outbox, too.
+func TestDeadLettersThatCannotBeWrittenHoldUpNothing(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.script(func(_ context.Context, _ string, r *contracts.Record) error {
+		if r.AggregateID == "dies" {
+			return failure(contracts.Permanent, "InvalidArgument")
+		}
+		return nil
+	})
+	letters := f.cloud.embedded.Faults().Add(localfirestore.Fault{
+		Method: "Commit", Match: creates(contracts.CollectionDeadLetters), Code: codes.PermissionDenied,
+	})
+	defer letters()
+	r := f.run()
+	dying := f.series("wsOutbox", "TaskCompleted", "dies", 1, 60)
+	sound := f.records("wsOutbox", 1500, 60)
+	f.append(slices.Concat(dying[:30], sound[:700], dying[30:], sound[700:]), 50)
+	f.eventually("the sound records are marked", func() bool { return f.unmarked(sound, contracts.Delivered) == 0 })
+	if n := len(f.deadLetters()); n != 0 {
+		t.Errorf("%d dead letters are written", n)
+	}
+	letters()
+	f.eventually("the others are dead", func() bool { return f.unmarked(dying, contracts.Dead) == 0 })
+	if n := len(f.deadLetters()); n != len(dying) {
+		t.Errorf("%d dead letters are written, want %d", n, len(dying))
+	}
+	if got, want := f.delivered(sound), (judgement{}); got != want {
+		t.Errorf("got %+v, want every sound record once and in order", got)
+	}
+	f.eventually("nothing is left in memory", func() bool { return r.inMemory() == 0 })
+}
