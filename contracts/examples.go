@@ -92,6 +92,21 @@ func (t KeyTemplate) path() (string, bool) {
 	return inner, opens && closes && !strings.ContainsAny(inner, "{}")
 }
 
+// provide sets the value at a path of payload, in objects that it makes where there are none.
+func provide(payload map[string]any, path string, value any) {
+	name, rest, deeper := strings.Cut(path, ".")
+	for deeper {
+		inside, ok := payload[name].(map[string]any)
+		if !ok {
+			inside = make(map[string]any)
+			payload[name] = inside
+		}
+		payload = inside
+		name, rest, deeper = strings.Cut(rest, ".")
+	}
+	payload[name] = value
+}
+
 // put sets the value at a path of payload, where there is something to set.
 func put(payload map[string]any, path string, value any) {
 	for {

@@ -78,11 +78,11 @@ func (p *catalogParser) checkTemplate(s *section, key string, n *yaml.Node, t Ke
 }
 
 // checkPayloadPath names what keeps a payload that its schema allows from having
-// a value at path that a key can be made of.
+// a value at path that a key can be made of. Without a schema nobody knows.
 func (p *catalogParser) checkPayloadPath(s *section, key string, n *yaml.Node, e *EventRoute, path string) {
 	switch {
 	case e.SchemaName == "":
-		p.r.fault(n, "give the event a schema that requires it", "%s: %s names {payload.%s}, and the event has no schema", s.where, key, path)
+		p.r.warn(n, "give the event a schema that requires it", "%s: %s names {payload.%s}, and the event has no schema: a record without it breaks the contract", s.where, key, path)
 		return
 	case e.Schema == nil: // named already
 		return

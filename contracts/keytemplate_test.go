@@ -3,6 +3,7 @@ package contracts
 import (
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -63,9 +64,6 @@ func TestKeyTemplateFaults(t *testing.T) {
 		{"the same for all of an aggregate", offerEvent("idempotencyKey: '{eventType}:{aggregateId}'"), []string{
 			"idempotencyKey is the same for all records of an aggregate; add {aggregateVersion}, or what tells them apart in the payload",
 		}},
-		{"no schema", "{type: Offer, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T], idempotencyKey: '{payload.user}'}", []string{
-			"idempotencyKey names {payload.user}, and the event has no schema; give the event a schema that requires it",
-		}},
 		{"what the schema does not vouch for", offerEvent("idempotencyKey: '{payload.maybe}{payload.rate}{payload.any}{payload.none}{payload.list}{payload.nowhere}{payload.inner}{payload.inner.x}{payload.user.x}'"), []string{
 			"idempotencyKey names {payload.maybe}, and schema offer.json does not require payload.maybe; require it there",
 			"idempotencyKey names {payload.rate}, and schema offer.json does not say that payload.rate is a string, an integer or a boolean; let nothing else be there",
@@ -112,6 +110,34 @@ func TestSameKeyOfTwoEventsIsAWarning(t *testing.T) {
 	}
 	want := []string{"c.yaml:8: event Other of outbox box and event Offer have the same idempotencyKey: a record of the one may be taken for one of the other; add {eventType} to one, unless the values always differ"}
 	if diff := cmp.Diff(want, cat.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// SPEC leaves the schema to the catalog, and the key's payload fields with it.
+func TestKeyOfAPayloadWithoutASchemaIsAWarning(t *testing.T) {
+	const event = "{type: Offer, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T], idempotencyKey: '{payload.batch.date}:{payload.user}', aggregateId: '{payload.user}'}"
+	cat, err := offerCatalog(t, event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, names := range []string{"idempotencyKey names {payload.batch.date}", "idempotencyKey names {payload.user}", "aggregateId names {payload.user}"} {
+		want = append(want, "c.yaml:7: event Offer of outbox box: "+names+", and the event has no schema: a record without it breaks the contract; give the event a schema that requires it")
+	}
+	if diff := cmp.Diff(want, cat.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	rec := cat.Sample(rand.New(rand.NewPCG(1, 1)), cat.Outbox("box"), "u-1", 1, sampleTime)
+	if rec.IdempotencyKey == "" || rec.Payload["user"] != "u-1" {
+		t.Errorf("sample %+v has not what its key is made of", rec)
+	}
+	if checked := cat.Check(rec, nil); len(checked.Faults) > 0 {
+		t.Errorf("a sample is refused: %v", checked.Faults)
+	}
+	delete(rec.Payload, "batch")
+	checked := cat.Check(rec, nil)
+	if diff := cmp.Diff(Faults{{"payload.batch.date", "is missing"}}, checked.Faults); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -17,6 +17,19 @@ func samplePayload(r *rand.Rand, route *EventRoute, eventType, aggregateID strin
 		}
 		return payload
 	}
+	payload := inventedPayload(r, eventType, aggregateID, now)
+	for part, placeholder := range route.Key.parts() {
+		if path, inPayload := strings.CutPrefix(part, payloadPrefix); placeholder && inPayload {
+			provide(payload, path, sampleID(r, "key"))
+		}
+	}
+	if path, ok := route.Aggregate.path(); ok {
+		provide(payload, path, aggregateID)
+	}
+	return payload
+}
+
+func inventedPayload(r *rand.Rand, eventType, aggregateID string, now time.Time) map[string]any {
 	switch eventType {
 	case "RoleChanged":
 		role := pick(r, "admin", "editor", "viewer")
