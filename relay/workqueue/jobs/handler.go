@@ -132,7 +132,7 @@ func send(ctx context.Context, c *workqueue.Claim, channel Channel, m Message) (
 // / for the way into another collection.
 func isID(id string) bool {
 	reserved := strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
-	return id != "" && id != "." && id != ".." && !reserved && len(id) <= 1500 && !strings.Contains(id, "/")
+	return id != "" && id != "." && id != ".." && !reserved && len(id) <= maxIDBytes && !strings.Contains(id, "/")
 }
 
 // message makes a job's message out of its event and its template.

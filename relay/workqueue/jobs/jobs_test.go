@@ -11,6 +11,8 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc/codes"
 
 	"outboxrelay/deploy/local"
@@ -35,6 +37,35 @@ func TestTenantIsTheOrganization(t *testing.T) {
 	}
 	if name, last := tenant("outbox/odd"); name != "outbox/odd" || last != name {
 		t.Errorf("tenant of an odd ID: %q until %q", name, last)
+	}
+	long := "outbox/a:" + strings.Repeat("x", 1496) + ":b"
+	if name, last := tenant(long); name != long || last != name {
+		t.Errorf("tenant of a long ID of %d bytes until a path of %d", len(name), len(last))
+	}
+}
+
+// A round begins after a name: one that is too long for Firestore would end every round.
+func TestALongIDEndsNoRound(t *testing.T)         { longIDEndsNoRound(onEmbedded(t)) }
+func TestALongIDEndsNoRoundOnGoogle(t *testing.T) { longIDEndsNoRound(onGoogle(t)) }
+
+func longIDEndsNoRound(r *rig) {
+	const jobs = 120 // more than a round takes of one tenant, and than a listener tells of
+	for i := range jobs {
+		id := fmt.Sprintf("a:%s:%03d", strings.Repeat("x", 1494), i)
+		if _, err := r.client.Collection("outbox").Doc(id).Set(context.Background(), map[string]any{"status": "pending"}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	core, logged := observer.New(zap.WarnLevel)
+	r.log = zap.New(core)
+	stop := r.run()
+	defer stop()
+	r.untilStatus(r.emit("m-1", "in_app", "ann", "matter-created"), "sent")
+	for i := range jobs {
+		r.untilStatus(r.client.Collection("outbox").Doc(fmt.Sprintf("a:%s:%03d", strings.Repeat("x", 1494), i)), "dead")
+	}
+	if failed := logged.FilterMessage("look for work").All(); len(failed) > 0 {
+		r.t.Errorf("%d rounds ended early, the first by %v", len(failed), failed[0].ContextMap())
 	}
 }
 

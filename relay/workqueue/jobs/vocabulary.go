@@ -37,14 +37,21 @@ func Vocabulary() workqueue.Vocabulary {
 }
 
 // tenant is the organization, by the job's key: the names of one type of job are in
-// the order of organizations. A document with another name is a tenant of its own.
+// the order of organizations. A document with another name, or with one so long that
+// none could stand behind all of its organization's, is a tenant of its own.
 func tenant(path string) (name, last string) {
 	parts := strings.SplitN(path, ":", 3)
 	if len(parts) < 3 {
 		return path, path
 	}
-	return parts[1], parts[0] + ":" + parts[1] + ":\U0010FFFF"
+	if last = parts[0] + ":" + parts[1] + ":\U0010FFFF"; len(last)-len(outbox.Jobs+"/") > maxIDBytes {
+		return path, path
+	}
+	return parts[1], last
 }
+
+// maxIDBytes is how long a document's ID may be in Firestore.
+const maxIDBytes = 1500
 
 // sent closes a job that was sent.
 func sent() workqueue.Outcome {
