@@ -26,12 +26,19 @@ func TestAnOutboxThatCannotBeSettledHoldsUpNoOther(t *testing.T) {
 	if n := f.unmarked(stuck, contracts.Delivered); n != len(stuck) {
 		t.Errorf("%d records are marked that cannot be written", len(stuck)-n)
 	}
+	f.eventually("the gauge tells of them", func() bool { return r.gauge("relay_unsettled_records", "outbox", "wsOutbox") > 0 })
+	if n := r.gauge("relay_unsettled_records", "outbox", "skillOutbox"); n != 0 {
+		t.Errorf("the gauge tells of %v records of the other outbox", n)
+	}
 	mend()
 	f.eventually("the stuck ones are marked", func() bool { return f.unmarked(stuck, contracts.Delivered) == 0 })
 	if got, want := f.delivered(slices.Concat(stuck, others)), (judgement{}); got != want {
 		t.Errorf("got %+v, want every record once and in order", got)
 	}
 	f.eventually("nothing is left in memory", func() bool { return r.inMemory() == 0 })
+	if n := r.gauge("relay_unsettled_records", "outbox", "wsOutbox"); n != 0 {
+		t.Errorf("the gauge tells of %v records in the end", n)
+	}
 }
 
 // While no dead letter can be written, what is delivered is marked: of the same outbox, too.

@@ -33,6 +33,8 @@ var (
 		"How long the proof that a listener is alive is due; 0 while none is asked.", "listener")
 	memoryDesc = prometheus.NewDesc("relay_record_memory_bytes",
 		"What the records of a lane take up in memory, about; its inFlightMiB in the catalog bounds those that do not wait for a retry.", []string{"lane"}, nil)
+	unsettledDesc = outboxDesc("relay_unsettled_records",
+		"Records whose outcome Firestore has not taken: their commits are not answered, and are tried again apart from other outboxes.")
 	targetWaitingDesc = prometheus.NewDesc("relay_target_waiting_records",
 		"Records that wait for a target whose breaker is open.", []string{"target"}, nil)
 )
@@ -43,7 +45,7 @@ func outboxDesc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (g gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{oldestDesc, overdueDesc, leftBehindDesc, pendingDesc, retryingDesc, unattendedDesc, proofDesc, memoryDesc, targetWaitingDesc} {
+	for _, d := range []*prometheus.Desc{oldestDesc, overdueDesc, leftBehindDesc, pendingDesc, retryingDesc, unattendedDesc, proofDesc, memoryDesc, targetWaitingDesc, unsettledDesc} {
 		ch <- d
 	}
 }
@@ -70,6 +72,13 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	for lane, m := range g.relay.memories {
 		tell(memoryDesc, float64(m.inUse()), string(lane))
+	}
+	unsettled := make(map[string]int)
+	for _, s := range g.relay.settlers {
+		s.addUnsettled(unsettled)
+	}
+	for _, spec := range g.relay.catalog.Outboxes {
+		tell(unsettledDesc, float64(unsettled[spec.Name]), spec.Name)
 	}
 	waiting := make(map[string]int)
 	for _, w := range g.relay.waiting() {

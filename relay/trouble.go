@@ -45,7 +45,7 @@ type trouble struct {
 	size    int // of the next batch: it gets smaller, since one document may be the cause
 	delay   *retryDelay
 	until   time.Time // when the next batch is tried
-	probing bool      // one is under way
+	probing int       // how many settlements are in the one under way
 }
 
 // suspicious is how many commits of a settlement go unanswered before it is tried by
@@ -130,7 +130,7 @@ func (s *settler) due() (batch []*settlement, wait <-chan time.Time) {
 	var first time.Time
 	for p, t := range s.troubles {
 		switch {
-		case t.probing:
+		case t.probing > 0:
 		case len(t.waiting) == 0:
 			delete(s.troubles, p) // what was tried came to another end
 		case t.until.After(s.now()):
@@ -138,8 +138,8 @@ func (s *settler) due() (batch []*settlement, wait <-chan time.Time) {
 				first = t.until
 			}
 		default:
-			t.probing = true
 			batch, t.waiting = cut(t.waiting, fitting(t.waiting, t.size))
+			t.probing = len(batch)
 			return batch, nil
 		}
 	}
@@ -157,11 +157,21 @@ func (s *settler) probe(ctx context.Context, batch []*settlement) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if t := s.troubles[p]; t != nil {
-				t.probing = false
+				t.probing = 0
 			}
 		}()
 		s.write(ctx, batch)
 	})
+}
+
+// addUnsettled adds to each outbox how many of its settlements wait since Firestore
+// does not answer.
+func (s *settler) addUnsettled(outboxes map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p, t := range s.troubles {
+		outboxes[p.outbox] += len(t.waiting) + t.probing
+	}
 }
 
 // outside runs f beside the lane's commits, in none of their slots.

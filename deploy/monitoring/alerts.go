@@ -134,5 +134,14 @@ func deliveryAlerts() []Alert {
 				For:  5 * time.Minute, Severity: Critical,
 			}},
 		},
+		{
+			Name: "RelayOutboxUnsettled", Group: "relay-delivery",
+			Hurt:    "What became of an outbox's events cannot be written: after a crash they come twice, dead letters are not there yet, and when its memory is full no later event of it is delivered.",
+			Summary: "{{ $labels.outbox }}: Firestore has not taken the outcome of {{ $value }} records for five minutes.",
+			Rules: []Rule{{
+				Expr: expr("max by (outbox) (min_over_time(relay_unsettled_records[5m])) > 0"),
+				For:  time.Minute, Severity: Critical,
+			}},
+		},
 	}
 }

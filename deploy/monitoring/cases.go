@@ -15,7 +15,7 @@ func cases() []Case {
 var everyAlert = []string{
 	"RelayLaneBurnsFast", "RelayLaneBurnsSlowly", "RelayLaneStuck", "RelayLanePaused",
 	"RelayAbsent", "RelayShareUnowned", "RelayLeaseFlapping", "RelayListenerNotProven", "RelaySweepFoundMissed", "RelayRecordsMisplaced",
-	"RelayBreakerOpen", "RelayMarksFailing",
+	"RelayBreakerOpen", "RelayMarksFailing", "RelayOutboxUnsettled",
 	"RelaySecurityBlock", "RelayAggregateFrozen", "RelayReviewQueueOld", "RelayDeadLetterRate", "RelayBulkReplayStopped",
 	"RelayQueueNotWatched", "RelayQueueStuck", "RelayQueueLocksStale", "RelayQueueDeadLetters",
 	"RelayRowsParked", "RelayTableNotRead",
@@ -56,6 +56,7 @@ func nothingWrong() Case {
 			`relay_sweep_found_total{outbox="accOutbox",found="unplaced",instance="a"}`:                             "4x60 0x120",
 			`relay_breaker_state{target="FUNNEL",instance="a"}`:                                                     "0x30 2x2 0x150",
 			`relay_target_waiting_records{target="FUNNEL",instance="a"}`:                                            "0x30 9x2 0x150",
+			`relay_unsettled_records{outbox="accOutbox",instance="a"}`:                                              "0x30 9x2 0x150",
 			`relay_commit_seconds_count{lane="CRITICAL_LANE",result="done",instance="a"}`:                           "0+100x60 0+100x120",
 			`relay_commit_seconds_count{lane="CRITICAL_LANE",result="failed",instance="a"}`:                         "50x60 0x120",
 			`relay_dlq_items{tier="SECURITY_BLOCK",state="blocked",instance="a"}`:                                   "0x180",

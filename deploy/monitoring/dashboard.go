@@ -208,6 +208,7 @@ func ownershipPanels() []Panel {
 			Query{quantile(.99, "lane", "relay_commit_seconds_bucket"), "{{lane}}"}),
 		chart("Commits that failed", "Refused ones are resolved apart; failed ones are tried again.", PerSecond,
 			Query{`sum by (lane, result) (rate(relay_commit_seconds_count{result=~"failed|refused"}[5m]))`, "{{lane}} {{result}}"}),
+		chart("Not settled", "Records of an outbox whose outcome Firestore does not take.", Count, Query{"max by (outbox) (relay_unsettled_records)", "{{outbox}}"}),
 		chart("Documents read", "About as Firestore bills them.", PerSecond,
 			Query{"sum by (by) (rate(relay_reads_total[5m]))", "{{by}}"}, Query{"sum(rate(relay_settlements_total[5m]))", "records settled"}),
 	}

@@ -45,6 +45,20 @@ func deliveryCases() []Case {
 			},
 		},
 		{
+			"one outbox cannot be settled, and the commits of the others hide it",
+			map[string]string{
+				commits("done"): "0+90x60", commits("failed"): "0+1x60",
+				`relay_unsettled_records{outbox="wsOutbox",instance="a"}`:    "0x5 400x40",
+				`relay_unsettled_records{outbox="wsOutbox",instance="b"}`:    "0x45",
+				`relay_unsettled_records{outbox="schedOutbox",instance="a"}`: "0x5 40x3 0x40",
+			},
+			[]Check{
+				{"RelayOutboxUnsettled", "9m", nil},
+				{"RelayOutboxUnsettled", "13m", []Firing{{of("outbox", "wsOutbox", "severity", "critical"), "400"}}},
+				{"RelayMarksFailing", "30m", nil},
+			},
+		},
+		{
 			"one commit of ten fails, and an idle lane has none",
 			map[string]string{
 				commits("done"): "0+9x40", commits("failed"): "0+1x40",
