@@ -21,7 +21,16 @@ var _ dlq.CommitError = (*callError)(nil)
 // Failure wraps the error of a call to Firestore as one that names what was
 // tried and answers contracts.CodeOf and dlq.CommitError.
 func Failure(verb string, err error) error {
-	return &callError{verb: verb, code: status.Code(err), err: err}
+	return &callError{verb: verb, code: codeOf(err), err: err}
+}
+
+// codeOf is the code of a call's error. The SDK tries some calls again until their time
+// is over, and says so without a code then.
+func codeOf(err error) codes.Code {
+	if _, ok := status.FromError(err); ok {
+		return status.Code(err)
+	}
+	return status.FromContextError(err).Code()
 }
 
 func (e *callError) Error() string { return fmt.Sprintf("%s: %v", e.verb, e.err) }
