@@ -9,7 +9,7 @@ import (
 type place uint8
 
 const (
-	isReady   place = iota // in the ready list
+	isReady   place = iota // in the ready list of its class
 	isRunning              // its run is with a worker
 	isWaiting              // in the wait heap, because its head waits for its retry
 )
@@ -28,6 +28,8 @@ type aggregate struct {
 	blocked      time.Duration // time in isWaiting so far, without the present
 	blockedSince time.Time     // start of the present; only when isWaiting
 
+	class    *class     // that it is or was ready in
+	turn     uint64     // order of entry in the ready lists
 	next     *aggregate // in the ready list
 	waitIdx  int        // in the wait heap
 	waitEnd  time.Time  // key in the wait heap: must not change there, as the head's own may

@@ -15,6 +15,10 @@ type Config struct {
 	Policy  contracts.LanePolicy // SLA, Workers and Run are used
 	Handler Handler
 
+	// Share is how many workers the tasks that need the same may have at once: the rest
+	// is for those that do not need it. 0: all of them.
+	Share int
+
 	// Short is asked, outside locks, whether there is little room left for the tasks
 	// of others, as the head of an aggregate begins to wait; t is of that aggregate.
 	// Shed is handed what leaves the lane then, in order, as if Offer had refused it:
@@ -44,6 +48,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Policy.Workers < 1 {
 		errs = append(errs, fmt.Errorf("workers are %d, want 1 or more", c.Policy.Workers))
+	}
+	if c.Share < 0 {
+		errs = append(errs, fmt.Errorf("share is %d, want 0 or more", c.Share))
 	}
 	if c.Policy.Run < 1 {
 		errs = append(errs, fmt.Errorf("run is %d, want 1 or more", c.Policy.Run))

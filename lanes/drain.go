@@ -63,7 +63,7 @@ func (p *Pool) giveBack() []*Task {
 		t.stay.inLane = false
 	}
 	clear(p.aggregates)
-	p.ready, p.waiting = readyList{}, nil
+	p.classes, p.ready, p.waiting = nil, 0, nil
 	slices.SortFunc(tasks, func(a, b *Task) int {
 		return cmp.Or(cmp.Compare(a.Aggregate, b.Aggregate), a.compare(b))
 	})

@@ -171,9 +171,9 @@ func TestAnEmptyPoolHoldsNothing(t *testing.T) {
 		synctest.Wait()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if len(p.aggregates) != 0 || len(p.waiting) != 0 || p.ready.size != 0 || p.ready.first != nil || p.workers != 0 {
+		if len(p.aggregates) != 0 || len(p.waiting) != 0 || p.ready != 0 || p.classes[0].ready != (readyList{}) || p.workers != 0 {
 			t.Errorf("got %d aggregates, %d waiting, %d ready, %d workers, want none",
-				len(p.aggregates), len(p.waiting), p.ready.size, p.workers)
+				len(p.aggregates), len(p.waiting), p.ready, p.workers)
 		}
 	})
 }

@@ -29,7 +29,10 @@ type Pool struct {
 
 	mu         sync.Mutex
 	aggregates map[string]*aggregate // all that have tasks
-	ready      readyList
+	classes    []*class              // of their heads' needs, ever seen
+	ready      int                   // aggregates in the classes' lists
+	readied    uint64                // how often one came into a list so far
+	busy       map[string]int        // workers by need
 	waiting    waitHeap
 	timer      *time.Timer // for the first of waiting; nil until something waited
 	timerAt    time.Time   // what timer is set to; zero: stopped
@@ -61,6 +64,7 @@ func New(cfg Config) (*Pool, error) {
 		cfg:        cfg,
 		log:        log.With(zap.String("lane", string(cfg.Lane))),
 		aggregates: make(map[string]*aggregate),
+		busy:       make(map[string]int),
 	}
 	if cfg.Metrics != nil {
 		p.wait = cfg.Metrics.attach(p)
@@ -82,7 +86,7 @@ func (p *Pool) Start(ctx context.Context) {
 		defer p.mu.Unlock()
 		p.close()
 	})
-	p.staff(p.ready.size)
+	p.staff(p.ready)
 }
 
 // Submit puts t into the lane. It never blocks. A task goes ahead of the queued
@@ -170,9 +174,13 @@ func (p *Pool) add(t *Task) {
 // makeReady puts a at the back of the ready list, and a worker on it if there
 // is one to spare.
 func (p *Pool) makeReady(a *aggregate) {
-	a.place = isReady
-	p.ready.push(a)
-	p.staff(1)
+	p.readied++
+	p.ready++
+	a.place, a.turn, a.class = isReady, p.readied, p.classOf(a.queue.head())
+	a.class.ready.push(a)
+	if !p.full(a.class) {
+		p.staff(1)
+	}
 }
 
 // Pause lets running runs end and starts no new ones until Resume. Tasks are
@@ -188,7 +196,7 @@ func (p *Pool) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused = false
-	p.staff(p.ready.size)
+	p.staff(p.ready)
 }
 
 // Paused reports whether the pool is paused.

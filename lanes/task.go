@@ -14,6 +14,7 @@ type Task struct {
 	Version   int64     // order within the aggregate, lower first
 	Tie       string    // orders equal versions; equal ties run in the order of their submission
 	Appended  time.Time // start of the SLA clock; zero: the moment of Submit
+	Needs     []string  // the targets that a run of it waits for: workers are shared by them
 	Work      any       // the caller's; the pool never looks at it
 
 	stay stay

@@ -63,7 +63,8 @@ func (p *Pool) withdraw(aggregate string, match func(*Task) bool) (taken []*Task
 	case a.place == isReady && head != nil && !head.waits(now), a.place == isWaiting && head == before:
 		return taken, false
 	case a.place == isReady:
-		p.ready.remove(a)
+		a.class.ready.remove(a)
+		p.ready--
 	case a.place == isWaiting:
 		p.stopWait(a, now)
 	}

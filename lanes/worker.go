@@ -24,26 +24,41 @@ func (p *Pool) staff(n int) {
 }
 
 func (p *Pool) work() {
-	for a := p.take(); a != nil; a = p.take() {
+	var ran *class
+	for {
+		a, c := p.take(ran)
+		if a == nil {
+			return
+		}
 		p.finish(a, p.handle(a))
+		ran = c
 	}
 }
 
-// take begins the run of the aggregate that is ready the longest. It returns
-// nil when the calling worker has to end.
-func (p *Pool) take() *aggregate {
+// take begins the run of the aggregate whose turn it is, for a worker whose last run,
+// if any, was of a class. It returns nil when the worker has to end.
+func (p *Pool) take(ran *class) (*aggregate, *class) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.open() || p.ready.size == 0 {
+	if ran != nil {
+		p.occupy(ran, -1)
+	}
+	var c *class
+	if p.open() {
+		c = p.next()
+	}
+	if c == nil {
 		p.workers--
 		if p.workers == 0 && p.quiet != nil {
 			close(p.quiet)
 		}
-		return nil
+		return nil, nil
 	}
-	a := p.ready.pop()
+	a := c.ready.pop()
+	p.ready--
+	p.occupy(c, 1)
 	a.begin(p.cfg.Policy.Run, time.Now())
-	return a
+	return a, c
 }
 
 // handle calls the handler and makes up for its faults.

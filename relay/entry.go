@@ -45,8 +45,9 @@ func (e *entry) describe(d Doc, in *intake) {
 		Version: rec.AggregateVersion, Faulty: len(e.faults) > 0, Retrying: rec.Status == contracts.Retrying,
 		Size: recordOverhead + int64(len(e.data)+roughSize(rec.Payload)), Owner: e,
 	}
+	var needs []string
 	if !e.Faulty {
-		e.Targets = e.missing()
+		e.Targets, needs = e.missing(), e.route.Targets
 	}
 	if in == nil {
 		e.Origin, in = feed.Stray, e.outbox.intakeFor(rec.Lane)
@@ -55,7 +56,7 @@ func (e *entry) describe(d Doc, in *intake) {
 		e.Home = in.feed
 	}
 	e.task = lanes.Task{
-		Aggregate: e.Aggregate, Version: rec.AggregateVersion, Tie: d.ID, Appended: rec.CreatedAt, Work: e,
+		Aggregate: e.Aggregate, Version: rec.AggregateVersion, Tie: d.ID, Appended: rec.CreatedAt, Needs: needs, Work: e,
 	}
 }
 

@@ -33,6 +33,8 @@ var (
 		"How long the proof that a listener is alive is due; 0 while none is asked.", "listener")
 	memoryDesc = prometheus.NewDesc("relay_record_memory_bytes",
 		"What the records of a lane take up in memory, about; its inFlightMiB in the catalog bounds those that do not wait for a retry.", []string{"lane"}, nil)
+	targetWorkersDesc = prometheus.NewDesc("relay_target_workers",
+		"Workers of a lane that deliver to the target now: at most three quarters of them, where the lane has several targets.", []string{"lane", "target"}, nil)
 	unsettledDesc = outboxDesc("relay_unsettled_records",
 		"Records whose outcome Firestore has not taken: their commits are not answered, and are tried again apart from other outboxes.")
 	targetWaitingDesc = prometheus.NewDesc("relay_target_waiting_records",
@@ -45,7 +47,7 @@ func outboxDesc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (g gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{oldestDesc, overdueDesc, leftBehindDesc, pendingDesc, retryingDesc, unattendedDesc, proofDesc, memoryDesc, targetWaitingDesc, unsettledDesc} {
+	for _, d := range []*prometheus.Desc{oldestDesc, overdueDesc, leftBehindDesc, pendingDesc, retryingDesc, unattendedDesc, proofDesc, memoryDesc, targetWaitingDesc, targetWorkersDesc, unsettledDesc} {
 		ch <- d
 	}
 }
@@ -72,6 +74,12 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	for lane, m := range g.relay.memories {
 		tell(memoryDesc, float64(m.inUse()), string(lane))
+	}
+	for lane, pool := range g.relay.pools {
+		busy := pool.Busy()
+		for _, target := range targetsOf(g.relay.catalog, lane) {
+			tell(targetWorkersDesc, float64(busy[target]), string(lane), target)
+		}
 	}
 	unsettled := make(map[string]int)
 	for _, s := range g.relay.settlers {

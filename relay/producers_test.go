@@ -87,6 +87,16 @@ func (f *fixture) series(outbox, eventType, aggregate string, first, last int64)
 	return out
 }
 
+// each makes n records of one event type, each of an aggregate of its own.
+func (f *fixture) each(outbox, eventType string, n int) []*contracts.Record {
+	f.t.Helper()
+	var out []*contracts.Record
+	for i := range n {
+		out = append(out, f.record(outbox, eventType, fmt.Sprint(eventType, "-", i), 1))
+	}
+	return out
+}
+
 // shrink makes every lane's window and memory small, so that few records show
 // what many would do, and its lingers short, so that they do it soon.
 func (f *fixture) shrink(window, inFlight int) {

@@ -107,7 +107,7 @@ func New(c Config) (*Relay, error) {
 	for _, lane := range contracts.Lanes() {
 		policy := c.Catalog.Lanes[lane]
 		pool, err := lanes.New(lanes.Config{
-			Lane: lane, Policy: policy, Handler: r.deliver, Short: short, Shed: shed, Idle: r.idle, Log: c.Log, Metrics: laneMetrics,
+			Lane: lane, Policy: policy, Handler: r.deliver, Share: shareOf(c.Catalog, lane), Short: short, Shed: shed, Idle: r.idle, Log: c.Log, Metrics: laneMetrics,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make relay: %w", err)

@@ -204,7 +204,7 @@ func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed 
 		return nil, p.unrouted, nil
 	}
 	p.missing = slices.Clone(p.targets)
-	p.task = lanes.Task{Aggregate: aggregateKey(rec.Outbox, rec.AggregateID), Version: rec.AggregateVersion, Tie: id, Work: p}
+	p.task = lanes.Task{Aggregate: aggregateKey(rec.Outbox, rec.AggregateID), Version: rec.AggregateVersion, Tie: id, Needs: slices.Clone(p.targets), Work: p}
 	return p, nil, nil
 }
 
