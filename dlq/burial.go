@@ -30,3 +30,18 @@ func (i *Item) Burial(groupKnown bool) []Write {
 	}
 	return append(writes, alert.write())
 }
+
+// BurialOver is Burial in place of an earlier death of the same record, as long as
+// nobody has changed it since it was read: what was decided about it stays.
+func (i *Item) BurialOver(before *Item, groupKnown bool) []Write {
+	i.Decisions = before.Decisions
+	writes := i.Burial(groupKnown)
+	letter := &writes[0]
+	for _, f := range optionalFields {
+		if _, ok := letter.Fields[f]; !ok {
+			letter.Fields[f] = nil
+		}
+	}
+	letter.Op, letter.IfUnchangedSince = OpUpdate, before.UpdateTime
+	return writes
+}

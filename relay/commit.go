@@ -190,13 +190,11 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		st.atLeast(doc)
 		e.outbox.ledger.step(feed.Changed{Record: &e.Record, At: doc.UpdateTime})
 		s.write(ctx, []*settlement{st})
-	case st.kind == settleDead && contracts.CodeOf(cause) == "AlreadyExists":
+	case st.kind == settleDead && st.dead.inTheWay(cause):
 		if err := st.dead.collided(ctx, s.store); err != nil {
 			log.Warn("read colliding dead letter", zap.Error(err))
-			s.later(ctx, st)
-			return
 		}
-		s.write(ctx, []*settlement{st})
+		s.later(ctx, st) // soon, and not so soon while somebody changes it again and again
 	case st.kind == settleHeld && s.fenceMoved(ctx, st):
 		log.Debug("freeze changed meanwhile, or cannot be read, judging the record again")
 		s.later(ctx, st)

@@ -15,10 +15,10 @@ import (
 
 // deadLetter is the dead letter of a settlement.
 type deadLetter struct {
-	item    dlq.Item
-	size    int  // of the record in bytes, roughly
-	replace bool // the record was dead-lettered before: its dead letter is written anew
-	orphan  bool // the record's document is gone: the dead letter is all that is left
+	item   dlq.Item
+	size   int       // of the record in bytes, roughly
+	before *dlq.Item // an earlier death of the same record, in whose place it is written; nil: there is none
+	orphan bool      // the record's document is gone: the dead letter is all that is left
 }
 
 // bury settles e as dead: its dead letter and its status in one atomic commit.
@@ -97,9 +97,12 @@ func (d *deadLetter) writes(record Write, st *settlement) []Write {
 			*text = clip(*text)
 		}
 	}
-	writes := item.Burial(st.entry.outbox.burials.groups.known(dlq.GroupOf(&item).ID))
-	if d.replace {
-		writes[0].Op = OpSet
+	known := st.entry.outbox.burials.groups.known(dlq.GroupOf(&item).ID)
+	var writes []Write
+	if d.before != nil {
+		writes = item.BurialOver(d.before, known)
+	} else {
+		writes = item.Burial(known)
 	}
 	writes = slices.DeleteFunc(writes, func(w Write) bool {
 		return st.slim >= slimUnfrozen && (w.Collection == contracts.CollectionFrozen || w.Collection == contracts.CollectionAudit)
@@ -229,16 +232,34 @@ func roughSize(v any) int {
 	return 12
 }
 
+// inTheWay reports whether a commit may have been refused for what stands in the dead
+// letter's place: for one that is there, or for one to be replaced that changed or is gone.
+func (d *deadLetter) inTheWay(cause error) bool {
+	switch contracts.CodeOf(cause) {
+	case "AlreadyExists":
+		return true
+	case "FailedPrecondition", "NotFound":
+		return d.before != nil
+	}
+	return false
+}
+
 // collided resolves a dead letter whose ID is taken: by an earlier death of
 // the same record, which is replaced, or by a record with the same key in
-// another place, beside which it gets an ID of its own.
+// another place, beside which it gets an ID of its own. What was there and is gone
+// is no longer in its way.
 func (d *deadLetter) collided(ctx context.Context, st Store) error {
 	doc, exists, err := st.Get(ctx, contracts.CollectionDeadLetters, d.item.ID)
-	if err != nil || !exists {
+	if err != nil {
 		return err
 	}
-	if path, _ := doc.fields()["recordPath"].(string); path == d.item.RecordPath {
-		d.replace = true
+	d.before = nil
+	if !exists {
+		return nil
+	}
+	before := dlq.DecodeItem(dlq.Doc{ID: d.item.ID, Fields: doc.fields(), UpdateTime: doc.UpdateTime})
+	if before.RecordPath == d.item.RecordPath {
+		d.before = before
 	} else {
 		d.item.ID = dlq.ID(d.item.ID + "~" + d.item.RecordPath)
 	}
