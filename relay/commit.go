@@ -136,7 +136,7 @@ func isContended(err error) bool { return contracts.CodeOf(err) == "Aborted" }
 
 // committed moves the record on after its settlement was written.
 func (s *settler) committed(st *settlement, at time.Time) {
-	st.over = true
+	s.ends(st)
 	e := st.entry
 	s.metrics.settled(e.outbox.spec.Name, st.kind)
 	e.trail.settled(st)
@@ -222,7 +222,7 @@ func (s *settler) reread(ctx context.Context, e *entry) (Doc, bool, error) {
 
 // abandon ends a settlement that somebody else's write made pointless.
 func (s *settler) abandon(st *settlement, at time.Time) {
-	st.over = true
+	s.ends(st)
 	e := st.entry
 	if st.kind == settleDead {
 		e.outbox.notBuried(st)
@@ -234,6 +234,6 @@ func (s *settler) abandon(st *settlement, at time.Time) {
 
 // superseded ends a settlement that is not written: its record goes on as it is.
 func (s *settler) superseded(st *settlement) {
-	st.over = true
+	s.ends(st)
 	s.tell(st, feed.Dropped{Settlement: &st.Settlement})
 }

@@ -27,7 +27,7 @@ func (s *settler) fence(batch []*settlement) []*settlement {
 // unhold gives up a hold whose aggregate is not frozen any more: its record is
 // read again in its turn, or goes to its lane if no feed would bring it.
 func (s *settler) unhold(st *settlement) {
-	st.over = true
+	s.ends(st)
 	e := st.entry
 	actions := e.outbox.ledger.step(feed.Unheld{Settlement: &st.Settlement, Unsaved: e.unwritten()})
 	for _, a := range actions {

@@ -18,7 +18,7 @@ type gauges struct {
 
 var (
 	oldestDesc = outboxDesc("relay_oldest_waiting_seconds",
-		"Time since the oldest record was appended that waits in memory or behind a target that is down; 0: none waits.", "lane")
+		"Time since the oldest record was appended that is not settled for good in Firestore: one that waits in memory, for room there, for its mark or its dead letter to be written, or behind a target that is down; 0: none waits.", "lane")
 	overdueDesc = outboxDesc("relay_overdue_records",
 		"Records not delivered yet that wait for longer than their lane's SLA, in memory or behind a target that is down.", "lane")
 	leftBehindDesc = outboxDesc("relay_left_behind_records",
@@ -129,16 +129,26 @@ func (g gauges) standOf(spec *contracts.Outbox, now time.Time) outboxStand {
 }
 
 // addWaiting adds what waits of this share. A record that was delivered and whose
-// mark is on its way does not wait any more. Behind a gate the oldest is known
-// alone: where that is overdue, all of them count.
+// mark is on its way is overdue no more, but old until that is written. Behind a gate the
+// oldest is known alone: where that is overdue, all of them count. Of what waits in
+// Firestore for room in memory only the oldest is, and it counts for its age.
 func (o *outbox) addWaiting(lanes map[contracts.Lane]*laneStand, now time.Time) {
 	o.ledger.mu.Lock()
 	defer o.ledger.mu.Unlock()
 	o.ledger.machine.Each(func(r *feed.Record) {
-		e := entryOf(r)
-		if s := lanes[e.lane]; s != nil && r.Waits() {
-			s.add(e.rec.CreatedAt, 1, now.Add(-o.catalog.Lanes[e.lane].SLA))
+		if r.Over() {
+			return
 		}
+		e, n := entryOf(r), 0
+		if r.Waits() {
+			n = 1
+		}
+		s := lanes[e.lane]
+		if s == nil { // it stands where no feed reads
+			s = new(laneStand)
+			lanes[e.lane] = s
+		}
+		s.add(appended(r.Sight), n, now.Add(-o.catalog.Lanes[e.lane].SLA))
 	})
 	for _, in := range o.intakes {
 		if lanes[in.lane] == nil {
@@ -148,6 +158,7 @@ func (o *outbox) addWaiting(lanes map[contracts.Lane]*laneStand, now time.Time) 
 			lanes[in.lane] = new(laneStand)
 		}
 		s, due := lanes[in.lane], now.Add(-o.catalog.Lanes[in.lane].SLA)
+		s.add(in.feed.Unread(), 0, due)
 		in.feed.Behind(func(b feed.Behind) {
 			s.left += b.Records
 			if b.Records > 0 && !b.Frozen {
@@ -155,6 +166,14 @@ func (o *outbox) addWaiting(lanes map[contracts.Lane]*laneStand, now time.Time) 
 			}
 		})
 	}
+}
+
+// appended is when a record was, by the server: what it says itself may be anything.
+func appended(s feed.Sight) time.Time {
+	if s.CreatedAt.IsZero() || !s.CreateTime.IsZero() && s.CreatedAt.After(s.CreateTime) {
+		return s.CreateTime
+	}
+	return s.CreatedAt
 }
 
 // add adds n records, the oldest of which was appended at a time. What was

@@ -78,7 +78,7 @@ type LaneHealth struct {
 	Queued    int            `json:"queued"`
 	Running   int            `json:"running"`
 	Waiting   int            `json:"waiting"`  // for a retry, their own or an older record's
-	Settling  int            `json:"settling"` // settled records whose write has not begun
+	Settling  int            `json:"settling"` // whose settlement is not written yet, also while its commit is tried again
 	Overdue   int            `json:"overdue"`  // past their SLA now
 	Oldest    *time.Time     `json:"oldest,omitempty"`
 	Received  int64          `json:"received"` // one that is taken into memory again counts again
@@ -90,7 +90,7 @@ func (r *Relay) laneHealth(lane contracts.Lane) LaneHealth {
 	s := r.pools[lane].Stats()
 	h := LaneHealth{
 		Lane: lane, Paused: s.Paused, Queued: s.Queued, Running: s.Running, Waiting: s.Waiting,
-		Settling: r.settlers[lane].queued(), Overdue: s.Overdue, Received: r.received[lane].Load(), Delivered: s.Delivered, Breaches: s.Breaches,
+		Settling: int(r.settlers[lane].unwritten.Load()), Overdue: s.Overdue, Received: r.received[lane].Load(), Delivered: s.Delivered, Breaches: s.Breaches,
 	}
 	if !s.Oldest.IsZero() {
 		h.Oldest = &s.Oldest

@@ -94,8 +94,9 @@ type settler struct {
 	slots   chan struct{}
 	singles chan struct{} // slots of the settlements that are tried by themselves
 
-	behind   atomic.Int32 // outboxes that work off a backlog of the lane
-	retiring atomic.Int32 // outboxes that end once they are written
+	behind    atomic.Int32 // outboxes that work off a backlog of the lane
+	retiring  atomic.Int32 // outboxes that end once they are written
+	unwritten atomic.Int64 // settlements that are not over, those under way in a commit too
 }
 
 func newSettler(lane contracts.Lane, linger time.Duration, st Store, t Tuning, now func() time.Time, log *zap.Logger, m *Metrics) *settler {
@@ -141,6 +142,7 @@ func (k settleKind) makes() feed.Kind {
 }
 
 func (s *settler) push(st *settlement) {
+	s.unwritten.Add(1)
 	s.mu.Lock()
 	if t := s.troubles[st.part()]; t != nil {
 		t.waiting = append(t.waiting, st)
@@ -149,6 +151,12 @@ func (s *settler) push(st *settlement) {
 	}
 	s.mu.Unlock()
 	signal(s.wake)
+}
+
+// ends ends a settlement: it is written, or needs not be.
+func (s *settler) ends(st *settlement) {
+	st.over = true
+	s.unwritten.Add(-1)
 }
 
 // run writes until drain was called and everything is written, or ctx ends.
@@ -293,14 +301,3 @@ const (
 	hasty   = 10 // how much shorter the linger is while there is a backlog
 	patient = 4  // how much longer it is while a commit is under way
 )
-
-// queued returns how many settlements wait for their commit.
-func (s *settler) queued() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.queue)
-	for _, t := range s.troubles {
-		n += len(t.waiting)
-	}
-	return n
-}

@@ -34,7 +34,7 @@ func laneAlerts(objectives []Objective) []Alert {
 		},
 		{
 			Name: "RelayLaneStuck", Group: "relay-lanes",
-			Hurt:    "At least one event of an outbox has not reached its consumers for minutes, and the later ones of its aggregate wait behind it.",
+			Hurt:    "At least one event of an outbox has not reached its consumers for minutes, or what became of it cannot be written down; later ones wait behind it.",
 			Summary: "{{ $labels.outbox }}, {{ $labels.lane }}: the oldest record that waits is {{ $value | humanizeDuration }} old.",
 			Rules:   stuckRules(objectives),
 		},

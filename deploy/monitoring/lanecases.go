@@ -70,6 +70,19 @@ func laneCases() []Case {
 			[]Check{{"RelayLaneStuck", "20m", nil}},
 		},
 		{
+			"the commits of one outbox fail among many that do not",
+			map[string]string{
+				`relay_commit_seconds_count{lane="STANDARD_LANE",result="failed",instance="a"}`:      "0+6x60",
+				`relay_commit_seconds_count{lane="STANDARD_LANE",result="done",instance="a"}`:        "0+600x60",
+				`relay_oldest_waiting_seconds{outbox="accOutbox",lane="STANDARD_LANE",instance="a"}`: "0.2x60",
+				`relay_oldest_waiting_seconds{outbox="orgOutbox",lane="STANDARD_LANE",instance="a"}`: "0+60x60",
+			},
+			[]Check{
+				{"RelayMarksFailing", "20m", nil},
+				{"RelayLaneStuck", "20m", []Firing{{of("outbox", "orgOutbox", "lane", "STANDARD_LANE", "severity", "warning"), "20m 0s"}}},
+			},
+		},
+		{
 			"a lane is paused for more than an hour, another for less",
 			map[string]string{
 				`relay_lane_paused{lane="BACKGROUND_LANE",instance="a"}`: "1x70",

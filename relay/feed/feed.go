@@ -24,6 +24,8 @@ type Feed struct {
 	through    bool     // pages came to their end, and all that is not fresh was considered
 	waiting    *Batch   // waits for room, all that came before in it is in its lane; nil: none does
 	generation int      // counts how often it was sent back
+	again      Position // of the oldest that it was sent back for and has not come to again
+	reached    Position // how far it had come before it was sent back; zero: it has come there again
 	gates      map[string]*Gate
 }
 
@@ -134,6 +136,7 @@ func (f *Feed) batch(b Batch) Taken {
 	if f.cursor.Before(b.UpTo) {
 		f.cursor = b.UpTo
 	}
+	f.comesBack(b.Reach)
 	if len(f.gates) > 0 {
 		f.machine.do(Action{Do: DrainOn, Feed: f})
 	}
@@ -205,7 +208,9 @@ func (f *Feed) split(r *Record) (open, gated []string) {
 
 // rewind sends the feed back so that it reads p again.
 func (f *Feed) rewind(p Position) {
-	if p = p.commit(); p.Before(f.cursor) {
+	p = p.commit()
+	f.goesBack(p)
+	if p.Before(f.cursor) {
 		f.cursor = p
 	}
 	f.live, f.through, f.waiting = false, false, nil

@@ -3,6 +3,7 @@ package feed
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -23,6 +24,36 @@ func (m *model) check(t *rapid.T) {
 	for _, d := range m.stored {
 		if !d.done && !d.retrying && m.feed.Forgotten(m.record(d)) {
 			t.Fatalf("record %s is forgotten: the feed has read past it, and nothing brings it", d.sight.ID)
+		}
+	}
+	m.checkOldest(t)
+}
+
+// checkOldest wants no record, but of those that wait for a person, older than all that
+// a feed without room knows of.
+func (m *model) checkOldest(t *rapid.T) {
+	if m.feed.Room() {
+		return
+	}
+	oldest := m.feed.Unread()
+	older := func(at time.Time) {
+		if oldest.IsZero() || at.Before(oldest) {
+			oldest = at
+		}
+	}
+	m.machine.Each(func(r *Record) {
+		if !r.Over() {
+			older(r.CreatedAt)
+		}
+	})
+	m.feed.Behind(func(b Behind) {
+		if b.Records > 0 && !b.Frozen {
+			older(b.From.At)
+		}
+	})
+	for _, d := range m.stored {
+		if !d.done && !m.machine.Standing(d.aggregate).shut() && d.sight.CreatedAt.Before(oldest) {
+			t.Fatalf("record %s waits since %d, and the oldest that is known since %d", d.sight.ID, d.sight.CreatedAt.UnixMilli(), oldest.UnixMilli())
 		}
 	}
 }

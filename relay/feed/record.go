@@ -72,7 +72,11 @@ func (r *Record) takesRoom() bool { return r.Origin == Read }
 
 // Waits reports whether r, which is in memory, is still to be delivered: it is not
 // settled, and not about to be.
-func (r *Record) Waits() bool { return r.stage != stageSettling && r.stage != stageEnded }
+func (r *Record) Waits() bool { return r.stage != stageSettling && !r.Over() }
+
+// Over reports whether r, which is in memory, was settled by somebody else: nothing is
+// to be written of it.
+func (r *Record) Over() bool { return r.stage == stageEnded }
 
 // acked notes the targets that have it now.
 func (r *Record) acked(targets []string) {
