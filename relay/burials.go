@@ -21,10 +21,9 @@ func (o *outbox) freezing(i *dlq.Item) bool {
 	return o.freezes.queue != nil && i.Tier == contracts.SecurityBlock && i.AggregateID != ""
 }
 
-// buried follows up on a dead letter that was written at the server's time at.
+// buried has the freeze known of a dead letter that was written at the server's time at.
 func (o *outbox) buried(st *settlement, at time.Time) {
 	i := &st.dead.item
-	o.burials.groups.add(dlq.GroupOf(i).ID)
 	switch {
 	case !o.freezing(i):
 	case st.slim >= slimUnfrozen:
@@ -37,11 +36,21 @@ func (o *outbox) buried(st *settlement, at time.Time) {
 			EventType: i.EventType, EventID: i.EventID, TraceID: i.TraceID, UpdateTime: at,
 		})
 	}
+}
+
+// died tells everybody of a dead letter that this relay wrote: once it stands in the
+// queue, so that none is told of twice, or in vain.
+func (o *outbox) died(st *settlement) {
+	e, i := st.entry, &st.dead.item
+	o.metrics.deadLetters.WithLabelValues(o.spec.Name, string(i.OriginalTier), string(i.Reason)).Inc()
+	o.log.Warn("record dead-lettered", zap.String("record", e.rec.ID), zap.String("deadLetter", i.ID), zap.String("traceId", e.rec.TraceID),
+		zap.String("tier", string(i.OriginalTier)), zap.String("reason", string(i.Reason)), zap.String("lastError", e.rec.LastError), e.trail.field())
+	o.burials.groups.add(dlq.GroupOf(i).ID)
 	o.burials.ring(i.Tier)
 }
 
 // notBuried follows up on a dead letter that this relay did not write after
-// all, or of which it cannot tell.
+// all, or of which it cannot tell when.
 func (o *outbox) notBuried(st *settlement) {
 	if o.freezing(&st.dead.item) {
 		o.freezes.notBuried(st.dead.item.AggregateID)

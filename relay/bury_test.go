@@ -5,10 +5,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"google.golang.org/grpc/codes"
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
@@ -172,4 +177,45 @@ func TestYoungerOnesWaitForADeadLetter(t *testing.T) {
 		t.Errorf("got %+v, want every younger record once and in order", got)
 	}
 	f.dead(oldest)
+}
+
+// deadLettered is how many dead letters the metrics tell of.
+func (r *running) deadLettered(reason contracts.Reason) float64 {
+	return r.metric("relay_dead_letters_total", "outbox", "wsOutbox", "reason", string(reason))
+}
+
+// While no dead letter can be written none is told of, and each once that is.
+func TestADeadLetterIsToldOfOnceItStands(t *testing.T) {
+	f := setup(t, newCloud(t))
+	core, logs := observer.New(zap.WarnLevel)
+	f.log = f.log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core) }))
+	var tries atomic.Int64
+	writes := creates(contracts.CollectionDeadLetters)
+	mend := f.cloud.embedded.Faults().Add(localfirestore.Fault{Method: "Commit", Code: codes.PermissionDenied, Match: func(c localfirestore.Call) bool {
+		fails := writes(c)
+		if fails {
+			tries.Add(1)
+		}
+		return fails
+	}})
+	defer mend()
+	f.script(func(context.Context, string, *contracts.Record) error {
+		return failure(contracts.Permanent, "InvalidArgument")
+	})
+	r := f.run()
+	records := f.series("wsOutbox", "TaskCompleted", "dies", 1, 12)
+	f.append(records, 4)
+	f.eventually("their dead letters are tried again", func() bool { return tries.Load() > 3 })
+	told := func() int { return logs.FilterMessage("record dead-lettered").Len() }
+	if n := r.deadLettered(contracts.PermanentFailure); n != 0 || told() != 0 {
+		t.Errorf("%v dead letters are counted, and %d logged, that are not there", n, told())
+	}
+	f.eventually("they grow old", func() bool {
+		return r.gauge("relay_oldest_waiting_seconds", "lane", "STANDARD_LANE", "outbox", "wsOutbox") > 1
+	})
+	mend()
+	f.eventually("they are dead", func() bool { return f.unmarked(records, contracts.Dead) == 0 && r.inMemory() == 0 })
+	if n := r.deadLettered(contracts.PermanentFailure); n != float64(len(records)) || told() != len(records) {
+		t.Errorf("%v dead letters are counted, and %d logged, want %d", n, told(), len(records))
+	}
 }

@@ -141,6 +141,7 @@ func (s *settler) committed(st *settlement, at time.Time) {
 	s.metrics.settled(e.outbox.spec.Name, st.kind)
 	e.trail.settled(st)
 	if st.kind == settleDead {
+		e.outbox.died(st)
 		e.outbox.buried(st, at)
 	}
 	s.tell(st, feed.Settled{Settlement: &st.Settlement, At: at})
@@ -173,9 +174,13 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		log.Warn("record to be dead-lettered is gone from its outbox, keeping its dead letter alone")
 		st.dead.orphan = true
 		s.write(ctx, []*settlement{st})
+	case !exists && st.orphaned():
+		s.diedBefore(ctx, st, s.now(), log)
 	case !exists:
 		log.Warn("record is gone from its outbox")
 		s.abandon(st, s.now())
+	case status == contracts.Dead && st.kind == settleDead:
+		s.diedBefore(ctx, st, doc.UpdateTime, log)
 	case status == contracts.Delivered || status == contracts.Dead:
 		// Ours whose answer was lost, or another owner's: either way it is true.
 		log.Debug("record was settled before", zap.String("status", string(status)))

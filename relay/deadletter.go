@@ -44,9 +44,8 @@ func (o *outbox) bury(e *entry, reason contracts.Reason, tier contracts.Tier) {
 		item.NextReplayAt = now.Add(jittered(o.catalog.Replay.Delays[0], o.random()))
 	}
 	e.trail.die(&item)
-	o.metrics.deadLetters.WithLabelValues(r.Outbox, string(tier), string(reason)).Inc()
-	o.log.Warn("record dead-lettered", zap.String("record", r.ID), zap.String("deadLetter", item.ID), zap.String("traceId", r.TraceID),
-		zap.String("tier", string(tier)), zap.String("reason", string(reason)), zap.String("lastError", r.LastError), e.trail.field())
+	o.log.Debug("record failed for good, writing its dead letter", zap.String("record", r.ID), zap.String("deadLetter", item.ID),
+		zap.String("traceId", r.TraceID), zap.String("tier", string(tier)), zap.String("reason", string(reason)), e.trail.field())
 	d := &deadLetter{item: item}
 	if o.freezing(&item) {
 		o.freezes.dying(item.AggregateID)

@@ -98,12 +98,15 @@ func TestSettlesOnceThoughTheAnswerIsLost(t *testing.T) {
 			if n := len(f.deadLetters()); n != len(dies) {
 				t.Errorf("got %d dead letters, want %d", n, len(dies))
 			}
+			f.eventually("nothing is left in memory", func() bool { return r.inMemory() == 0 })
+			if n := r.deadLettered(contracts.AttemptsExhausted); n != float64(len(dies)) {
+				t.Errorf("%v dead letters are counted, want %d", n, len(dies))
+			}
 			for _, fields := range f.documents(dies) {
 				if fields["attempts"] != int64(3) {
 					t.Errorf("a dead record has %v attempts, want 3", fields["attempts"])
 				}
 			}
-			f.eventually("nothing is left in memory", func() bool { return r.inMemory() == 0 })
 		})
 	}
 }
