@@ -21,6 +21,7 @@ const (
 // the store's.
 func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool, err error) {
 	after, _ := r.intake.start()
+	began := r.outbox.now()
 	var carry []Doc // a commit's records that the page's edge cut through
 	for {
 		docs, full, err := r.page(ctx, after)
@@ -46,6 +47,7 @@ func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool
 			return taken, false, err
 		}
 		if !full {
+			r.intake.caughtUp(began)
 			return taken, true, nil
 		}
 	}

@@ -3,6 +3,8 @@ package relay
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"outboxrelay/contracts"
 	"outboxrelay/relay/feed"
@@ -23,6 +25,8 @@ type intake struct {
 	room    chan struct{} // a token when there may be room again
 	rewound chan struct{} // a token when it was sent back
 	drains  chan struct{} // a token when there may be something to drain
+
+	upToDate atomic.Pointer[time.Time] // see caughtUp; nil: it never was
 
 	// submitting is held from the admission of a record until it is in its lane: none
 	// that is read meanwhile goes before it.
@@ -81,6 +85,20 @@ func (in *intake) waitRoom(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// caughtUp tells that all was taken that its reader was told until then, by pages or its
+// listener.
+func (in *intake) caughtUp(until time.Time) { in.upToDate.Store(&until) }
+
+// late returns how long its reader has not been up to date, as it works off what it was
+// told or waits for room; false: it has never been yet.
+func (in *intake) late(now time.Time) (time.Duration, bool) {
+	until := in.upToDate.Load()
+	if until == nil {
+		return 0, false
+	}
+	return now.Sub(*until), true
 }
 
 // start returns where to read on, and the generation to which what is read there

@@ -77,6 +77,13 @@ func (l *listener) take() (docs []Doc, full, opened bool) {
 	return docs, l.size >= l.scan.Limit, opened
 }
 
+// toldAll reports whether nothing changed since the last take.
+func (l *listener) toldAll() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.changed) == 0
+}
+
 // tooMuch returns what came at once, if that was more than the scan's Bytes. The
 // listener tells nothing more then.
 func (l *listener) tooMuch() *TooMuchAtOnce {

@@ -82,6 +82,7 @@ func (r *reader) catchUp(ctx context.Context) error {
 		}
 		var b batch
 		var next Position
+		began := r.outbox.now()
 		err := r.outbox.pacers[r.intake.lane].page(ctx, func() (err error) {
 			b, carry, next, err = r.readPage(ctx, after, carry)
 			return err
@@ -100,6 +101,7 @@ func (r *reader) catchUp(ctx context.Context) error {
 			carry = nil
 			after, generation = r.intake.start()
 		case reach == feed.Through:
+			r.intake.caughtUp(began)
 			return nil
 		default: // a full page: this is a backlog
 			after = next

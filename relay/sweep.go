@@ -135,7 +135,8 @@ func (s *sweeper) statuses(ctx context.Context, kind ScanKind) (int64, error) {
 }
 
 // missed looks through the oldest pending records of a lane for such as are
-// old and neither in memory nor behind a gate.
+// old and neither in memory nor behind a gate, nor what the lane's reader, which is late,
+// has yet to come to.
 func (s *sweeper) missed(ctx context.Context, in *intake) error {
 	o := s.outbox
 	after := s.oldest[in]
@@ -151,10 +152,8 @@ func (s *sweeper) missed(ctx context.Context, in *intake) error {
 				o.removeLeft(ctx, d)
 				continue
 			}
-			if d.ReadTime.Sub(d.CreateTime) < o.tuning.SweepAge || d.ReadTime.Sub(d.UpdateTime) < o.tuning.SweepAge {
-				continue
-			}
-			if !o.missed(d, in) {
+			age := min(d.ReadTime.Sub(d.CreateTime), d.ReadTime.Sub(d.UpdateTime))
+			if age < o.tuning.SweepAge || !o.missed(d, in, age-o.tuning.SweepAge) {
 				continue
 			}
 			o.metrics.swept.WithLabelValues(o.spec.Name, foundMissed).Inc()
@@ -351,10 +350,11 @@ func (s *sweeper) take(ctx context.Context, found string, docs []Doc) {
 }
 
 // missed has a record read again that a feed has passed and nobody brings, and
-// reports whether it is one.
-func (o *outbox) missed(d Doc, in *intake) bool {
+// reports whether it is one. Its listener should have told of it that long ago.
+func (o *outbox) missed(d Doc, in *intake, ago time.Duration) bool {
 	if j, _ := o.ledger.judge(d, nil); j != feed.Unknown {
 		return false
 	}
-	return o.ledger.becomes(feed.Missed{Record: &o.newEntry(d, in).Record}).Do == feed.Reading
+	late, ever := in.late(o.now())
+	return o.ledger.becomes(feed.Missed{Record: &o.newEntry(d, in).Record, Late: !ever || late > ago}).Do == feed.Reading
 }

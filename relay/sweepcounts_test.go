@@ -12,6 +12,7 @@ import (
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/relay"
+	"outboxrelay/relay/feed"
 )
 
 // retained writes so many documents that were delivered, and returns them.
@@ -133,5 +134,46 @@ func TestSweepSearchesInPortions(t *testing.T) {
 	defer mu.Unlock()
 	if most > portion {
 		t.Errorf("a sweep read %d documents, want at most %d", most, portion)
+	}
+}
+
+// What the relay has not read yet for want of room was missed by no listener.
+func TestSweepBlamesNobodyForWantOfRoom(t *testing.T) {
+	t.Parallel()
+	t.Run("behind a window", func(t *testing.T) { sweepsWithoutRoom(t, 20) })
+	t.Run("told of by a listener", func(t *testing.T) { sweepsWithoutRoom(t, 200) })
+}
+
+func sweepsWithoutRoom(t *testing.T, window int) {
+	f := setup(t, newCloud(t))
+	const room = 10
+	f.shrink(window, room)
+	f.tuning.SweepInterval, f.tuning.SweepAge = 50*time.Millisecond, 501*time.Millisecond
+	r := f.run()
+	r.alive()
+	before := f.series("wsOutbox", "TaskCompleted", "agg", 1, 1)
+	f.append(before, 1)
+	f.delivered(before) // the listener is at work
+	mend := f.unsettling()
+	defer mend()
+	records := f.series("wsOutbox", "TaskCompleted", "agg", 2, 60)
+	f.append(records[:room], room)
+	f.eventually("there is no room", func() bool { return r.outbox("wsOutbox").InMemory == room })
+	f.append(records[room:], 5)
+	appended := time.Now()
+	f.eventually("the others are old", func() bool { return time.Since(appended) > 4*feed.Freshness })
+	missed := func() float64 {
+		return r.metric("relay_sweep_found_total", "outbox", "wsOutbox", "found", "missed")
+	}
+	f.swept(r, "wsOutbox", 5)
+	if n := missed(); n != 0 {
+		t.Errorf("%v records count as missed that there is no room for", n)
+	}
+	mend()
+	if got, want := f.delivered(append(before, records...)), (judgement{}); got != want {
+		t.Errorf("got %+v, want every record once and in order", got)
+	}
+	if n := missed(); n != 0 {
+		t.Errorf("%v records count as missed that there was no room for", n)
 	}
 }

@@ -47,6 +47,9 @@ func (r *reader) listen(ctx context.Context) error {
 				r.unread(carry)
 				return nil
 			}
+			if now := r.outbox.now(); l.toldAll() {
+				r.intake.caughtUp(now)
+			}
 			r.settled(limit)
 		case <-bridge.C:
 			if !l.blind() { // anchorCheck is soon enough for a stream that is replaced
@@ -70,6 +73,7 @@ func (r *reader) listen(ctx context.Context) error {
 				return nil
 			}
 		case <-l.ready:
+			began := r.outbox.now()
 			docs, full, opened := l.take()
 			docs = append(carry, docs...)
 			carry = nil
@@ -108,6 +112,9 @@ func (r *reader) listen(ctx context.Context) error {
 			if ok, err := r.take(ctx, b, generation, reach); err != nil || !ok {
 				r.unread(append(docs, carry...))
 				return err
+			}
+			if !full {
+				r.intake.caughtUp(began)
 			}
 		}
 	}

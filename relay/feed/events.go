@@ -39,8 +39,12 @@ type (
 	// Found is a record that no feed brought: a stray, or one that was searched.
 	Found struct{ Record *Record }
 	// Missed is a record that stands in Firestore as if no listener had told of it.
-	// It is not in memory.
-	Missed struct{ Record *Record }
+	// It is not in memory. Late: the feed's reader is late, and may not have come to what
+	// was appended when it was.
+	Missed struct {
+		Record *Record
+		Late   bool
+	}
 	// Reread has the feed read on from a place, or from where it was if that is
 	// before it.
 	Reread struct {

@@ -233,13 +233,13 @@ func (f *Feed) comesTo(r *Record) bool {
 
 // missed has the feed read r again if nobody brings it: it is not in memory, and not
 // behind a gate either although the feed has read past it.
-func (f *Feed) missed(r *Record) Action {
-	m := f.machine
-	if m.held[r.ID] != nil || m.settled.judge(r.Sight, "") == Known {
+func (f *Feed) missed(e Missed) Action {
+	r, m := e.Record, f.machine
+	if m.held[r.ID] != nil || m.settled.judge(r.Sight, "") == Known || f.waitsForRoom(r) {
 		return Action{Do: LetGo}
 	}
-	if !f.live && f.cursor.Before(r.Position()) {
-		return Action{Do: LetGo} // the pages will come to it
+	if (!f.live || e.Late) && f.cursor.Before(r.Position()) {
+		return Action{Do: LetGo} // its reader will come to it
 	}
 	if !r.Faulty && (f.gates[aggregateGate(r.Aggregate)] != nil || m.standings[r.AggregateID].shut() || m.overtakes(r)) {
 		return Action{Do: LetGo}

@@ -19,7 +19,7 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 	case Found:
 		m.found(e.Record)
 	case Missed:
-		m.becomes(e.Record, e.Record.Home.missed(e.Record))
+		m.becomes(e.Record, e.Record.Home.missed(e))
 	case Reread:
 		e.Feed.rewind(e.From)
 	case Refused:

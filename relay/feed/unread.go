@@ -1,6 +1,9 @@
 package feed
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Unread returns when the oldest was appended of the records that the feed knows of and
 // has not taken: those that wait for room, and those that it was sent back for. Zero: it
@@ -25,6 +28,11 @@ func (f *Feed) oldestWaiting() (oldest Position) {
 		}
 	}
 	return oldest
+}
+
+// waitsForRoom reports whether r was read and waits for room.
+func (f *Feed) waitsForRoom(r *Record) bool {
+	return f.waiting != nil && slices.ContainsFunc(f.waiting.Records, func(each *Record) bool { return each.ID == r.ID })
 }
 
 // goesBack notes what a feed that is sent back to p has not taken any more: also what

@@ -53,3 +53,30 @@ func TestAFeedKnowsWhatItWasSentBackFor(t *testing.T) {
 	g.read(g.record(7))
 	g.wantUnread("where it was", time.Time{})
 }
+
+// A feed that is short of room has missed nothing of what is still to come.
+func TestWhatIsStillToComeIsNotMissed(t *testing.T) {
+	for name, test := range map[string]struct {
+		version int64
+		late    bool
+		want    Do
+	}{
+		"read, and without room":                           {2, false, LetGo},
+		"told of after that, as the reader is late":        {5, true, LetGo},
+		"not told of, though the reader is not late":       {5, false, Reading},
+		"before what was read, however late the reader is": {1, true, Reading},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGated(t)
+			g.feed.capacity = 1
+			_, generation := g.feed.Start()
+			first := g.record(3)
+			g.submit(&Batch{Feed: g.feed, Generation: generation, Records: []*Record{first}, UpTo: first.Position(), Reach: Live})
+			waits := g.record(2)
+			g.submit(&Batch{Feed: g.feed, Generation: generation, Records: []*Record{waits}, UpTo: first.Position(), Reach: Live})
+			if got := g.becomes(Missed{Record: g.record(test.version), Late: test.late}); got != test.want {
+				t.Errorf("it becomes %d, want %d", got, test.want)
+			}
+		})
+	}
+}
