@@ -155,8 +155,10 @@ func (s *settler) push(st *settlement) {
 
 // ends ends a settlement: it is written, or needs not be.
 func (s *settler) ends(st *settlement) {
-	st.over = true
-	s.unwritten.Add(-1)
+	if !st.over {
+		st.over = true
+		s.unwritten.Add(-1)
+	}
 }
 
 // run writes until drain was called and everything is written, or ctx ends.
