@@ -5,13 +5,14 @@ type run []*row
 
 // agenda is what may go of the rows that a claim locked.
 type agenda struct {
-	runs     []run
-	parked   []*row // heads that hold back their aggregate
-	timeless []*row // heads that no message can be made of
+	runs      []run
+	parked    []*row // heads that hold back their aggregate
+	timeless  []*row // heads that no message can be made of
+	shapeless []*row // heads whose payload is no JSON object
 }
 
 // plan tells what of the locked rows may go: of each aggregate the piece without a gap from its
-// head on, up to a row whose attempts are used up or that no message can be made of. rows are in the order of their claim, oldest
+// head on, up to a row whose attempts are used up or that no message can be made of, or no envelope. rows are in the order of their claim, oldest
 // first, and so are the runs, by their heads. each is how many of an aggregate may go, 0: all of
 // them; at an open breaker it is one.
 func plan(rows []*row, maxAttempts, each int) agenda {
@@ -37,6 +38,11 @@ func plan(rows []*row, maxAttempts, each int) agenda {
 			ended[r.aggregate] = true
 			if !begun {
 				a.timeless = append(a.timeless, r)
+			}
+		case r.shapeless:
+			ended[r.aggregate] = true
+			if !begun {
+				a.shapeless = append(a.shapeless, r)
 			}
 		case begun:
 			a.runs[i] = append(a.runs[i], r)

@@ -182,7 +182,7 @@ func scan(rows pgx.Rows, seen, locked *int) (*row, error) {
 	}
 	r := &row{
 		id: *id, eventType: *eventType, aggregate: aggregate{*kind, *aggregateID}, payload: payload,
-		attempts: *attempts, place: *place, timeless: createdAt == nil,
+		attempts: *attempts, place: *place, timeless: createdAt == nil, shapeless: !isObject(payload),
 	}
 	if createdAt != nil {
 		r.createdAt = *createdAt

@@ -11,24 +11,25 @@ import (
 	"outboxrelay/relay/postgres"
 )
 
-// markSQL ends a round: what was acknowledged is published, what was refused has one attempt more. The
+// markSQL ends a round: what was acknowledged is published, what was refused has one attempt more, or all. The
 // time is the database's, after the acknowledgement. No other column is ever changed.
 const markSQL = `
 UPDATE outbox_events e SET
 	published_at = CASE WHEN m.reason IS NULL THEN clock_timestamp() END,
-	attempt_count = e.attempt_count + CASE WHEN m.reason IS NULL THEN 0 ELSE 1 END,
+	attempt_count = e.attempt_count + m.count,
 	last_error = coalesce(m.reason, e.last_error)
-FROM unnest($1::uuid[], $2::text[]) AS m (id, reason)
+FROM unnest($1::uuid[], $2::text[], $3::int[]) AS m (id, reason, count)
 WHERE e.id = m.id`
 
 // publishedSQL is markSQL where nothing was refused, which is nearly always, and takes a quarter less.
 const publishedSQL = `UPDATE outbox_events SET published_at = clock_timestamp() WHERE id = ANY ($1::uuid[])`
 
-// markRows marks rows that tx has locked. A row's reason is why it was refused, nil: it is published.
-func markRows(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, reasons []*string) error {
+// markRows marks rows that tx has locked. A row's reason is why it was refused, nil: it is published; its count
+// is how many attempts that are.
+func markRows(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, reasons []*string, counts []int32) error {
 	sql, args := publishedSQL, []any{ids}
 	if slices.ContainsFunc(reasons, func(r *string) bool { return r != nil }) {
-		sql, args = markSQL, []any{ids, reasons}
+		sql, args = markSQL, []any{ids, reasons, counts}
 	}
 	if _, err := tx.Exec(ctx, sql, args...); err != nil {
 		return fmt.Errorf("mark rows of %s: %w", postgres.Table, err)

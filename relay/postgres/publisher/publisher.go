@@ -135,7 +135,10 @@ func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
 	}
 	v := p.publish(ctx, a.runs, c.more || c.locked > len(c.rows))
 	for _, row := range a.timeless {
-		v.refused = append(v.refused, refusal{row, timelessText})
+		v.refused = append(v.refused, refusal{row, timelessText, 1})
+	}
+	for _, row := range a.shapeless {
+		v.refused = append(v.refused, refusal{row, shapelessText, p.opts.MaxAttempts - row.attempts})
 	}
 	r.published, r.outage = len(v.published), v.out()
 	if err := p.mark(ctx, tx, v); err != nil {
@@ -160,14 +163,14 @@ func (p *Publisher) jobs(rows run, more bool) []*ier.Job {
 // mark writes down what became of the rows, and ends the transaction. Once ctx has ended it may
 // take Options.StopWithin.
 func (p *Publisher) mark(ctx context.Context, tx *transaction, v *verdict) error {
-	ids, reasons := v.marks()
+	ids, reasons, counts := v.marks()
 	if len(ids) == 0 {
 		return nil
 	}
 	began := p.opts.Now()
 	work, cancel := within(ctx, markWithin, p.opts.StopWithin)
 	defer cancel()
-	err := markRows(work, tx, ids, reasons)
+	err := markRows(work, tx, ids, reasons, counts)
 	if err == nil {
 		err = tx.commit(work)
 	}
@@ -181,7 +184,7 @@ func (p *Publisher) tell(v *verdict) {
 		p.opts.Log.Info("published", r.fields()...)
 	}
 	for _, f := range v.refused {
-		attempts := f.row.attempts + 1
+		attempts := f.row.attempts + f.count
 		if attempts >= p.opts.MaxAttempts {
 			p.holds.hold(f.row.aggregate, p.opts.Now().Add(p.opts.ParkedFor))
 			p.opts.Log.Error("parked: its aggregate waits until it is retried",

@@ -27,6 +27,7 @@ type row struct {
 	payload   []byte // the envelope, as the database writes it
 	createdAt time.Time
 	timeless  bool // no message can have its created_at
+	shapeless bool // its payload is no JSON object
 	attempts  int
 	// place counts the unpublished rows of its aggregate, as the claim saw them: 1 is the head.
 	place int64

@@ -100,7 +100,7 @@ func (round *simRound) release() {
 
 // commit writes the marks down.
 func (s *simTable) commit(round *simRound) {
-	ids, reasons := round.results.marks()
+	ids, reasons, _ := round.results.marks()
 	for i, id := range ids {
 		if r := s.row(id); reasons[i] == nil {
 			r.published = true

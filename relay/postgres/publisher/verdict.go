@@ -15,8 +15,9 @@ const maxErrorBytes = 500
 
 // refusal is a counted failure.
 type refusal struct {
-	row  *row
-	text string // for last_error
+	row   *row
+	text  string // for last_error
+	count int    // attempts to count: all that are left where no other one can help
 }
 
 // verdict is what a round's deliveries say of its rows: what has no part in it stays as it was.
@@ -42,7 +43,7 @@ func (v *verdict) judge(rows run, outcomes []ier.Outcome, wasOut func(time.Time)
 		case len(o.Failed) == 0: // blocked, by the breaker or our own stop
 			v.outages++
 		case counts(o.Failed[0], wasOut):
-			v.refused = append(v.refused, refusal{r, bound(o.Failed[0].Code + ": " + o.Failed[0].Message)})
+			v.refused = append(v.refused, refusal{r, bound(o.Failed[0].Code + ": " + o.Failed[0].Message), 1})
 		default:
 			v.outages++
 		}
@@ -71,13 +72,14 @@ func bound(text string) string {
 }
 
 // marks are the columns of the statement that marks a round: an ID, and why its row was refused,
-// nil where it was published.
-func (v *verdict) marks() (ids []uuid.UUID, reasons []*string) {
+// nil where it was published, and how many attempts that counts.
+func (v *verdict) marks() (ids []uuid.UUID, reasons []*string, counts []int32) {
 	for _, r := range v.published {
-		ids, reasons = append(ids, r.id), append(reasons, nil)
+		ids, reasons, counts = append(ids, r.id), append(reasons, nil), append(counts, 0)
 	}
 	for i := range v.refused {
-		ids, reasons = append(ids, v.refused[i].row.id), append(reasons, &v.refused[i].text)
+		f := &v.refused[i]
+		ids, reasons, counts = append(ids, f.row.id), append(reasons, &f.text), append(counts, int32(f.count))
 	}
-	return ids, reasons
+	return ids, reasons, counts
 }

@@ -55,7 +55,7 @@ func TestLastErrorIsBounded(t *testing.T) {
 	for _, text := range []string{strings.Repeat("é", 400), strings.Repeat("x", 499) + "€", "a\x00b", "\xff\xfe", strings.Repeat("\xff", 400)} {
 		v := &verdict{}
 		v.judge(run{{}}, []ier.Outcome{failed(contracts.Permanent, text)}, nil)
-		_, reasons := v.marks()
+		_, reasons, _ := v.marks()
 		got := *reasons[0]
 		if len(got) > maxErrorBytes || !utf8.ValidString(got) || strings.Contains(got, "\x00") || !strings.HasPrefix(got, "Code: ") {
 			t.Errorf("last_error of %q is %q", text, got)
