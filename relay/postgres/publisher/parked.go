@@ -4,7 +4,7 @@ package publisher
 // else. A row that is retried is no longer parked for the next claim.
 
 // unparkedSQL is whether the head of the aggregate of a row e was tried less often than $4. The optional index has the
-// head in one look, however long the aggregate's backlog is. A parked row behind a head that may go counts for nothing
+// head in one look, however long the aggregate's backlog is; that look is taken for each row it holds back. A parked row behind a head that may go counts for nothing
 // until it is the head.
 const unparkedSQL = `(
 	SELECT head.attempt_count < $4 FROM outbox_events head
