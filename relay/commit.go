@@ -175,7 +175,7 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		st.dead.orphan = true
 		s.write(ctx, []*settlement{st})
 	case !exists && st.orphaned():
-		s.diedBefore(ctx, st, s.now(), log)
+		s.refusedAlone(ctx, st, cause, log)
 	case !exists:
 		log.Warn("record is gone from its outbox")
 		s.abandon(st, s.now())
@@ -210,12 +210,29 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		log.Warn("settlement refused, writing less of it", zap.Error(cause))
 		s.write(ctx, []*settlement{st})
 	default:
-		// Nothing that is known helps. Keep it, visible in the log and in
-		// relay_settle_refusals_total, and try again: it may be an index or a
-		// rule that an operator mends.
-		log.Error("settlement refused", zap.Error(cause))
-		s.later(ctx, st)
+		s.keep(ctx, st, cause, log)
 	}
+}
+
+// refusedAlone resolves a refused dead letter whose record is gone: it is all that is left.
+func (s *settler) refusedAlone(ctx context.Context, st *settlement, cause error, log *zap.Logger) {
+	switch code := contracts.CodeOf(cause); {
+	case code == "AlreadyExists":
+		s.diedBefore(ctx, st, s.now(), log)
+	case code == "InvalidArgument" && st.cutDown():
+		log.Warn("settlement refused, writing less of it", zap.Error(cause))
+		s.write(ctx, []*settlement{st})
+	default:
+		s.keep(ctx, st, cause, log)
+	}
+}
+
+// keep tries a refused settlement again, where nothing that is known helps: visible in
+// the log and in relay_settle_refusals_total, as it may be an index or a rule that an
+// operator mends.
+func (s *settler) keep(ctx context.Context, st *settlement, cause error, log *zap.Logger) {
+	log.Error("settlement refused", zap.Error(cause))
+	s.later(ctx, st)
 }
 
 // reread reads the record's document.

@@ -74,3 +74,52 @@ func TestARecordThatIsGoneIsDeadForItsOwnerAlone(t *testing.T) {
 		})
 	}
 }
+
+// refusing refuses dead letters as well, a few times.
+type refusing struct {
+	withoutRecord
+	lock  sync.Mutex
+	codes []refusedWith // of the commits that are left to refuse
+}
+
+func (s *refusing) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if writes[0].Collection == contracts.CollectionDeadLetters && len(writes) < 3 && len(s.codes) > 0 {
+		err := s.codes[0]
+		s.codes = s.codes[1:]
+		return time.Time{}, err
+	}
+	return s.withoutRecord.Commit(ctx, writes)
+}
+
+type refusedWith string
+
+func (refusedWith) Error() string         { return "refused" }
+func (r refusedWith) FailureCode() string { return string(r) }
+func (refusedWith) Refused() bool         { return true }
+
+// The dead letter of a record that is gone is all that is left of it: whatever it is
+// refused for, it is tried again.
+func TestADeadLetterWithoutItsRecordIsNotGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newTestRelay(t)
+		store := &refusing{codes: []refusedWith{"InvalidArgument", "FailedPrecondition", "OutOfRange", "InvalidArgument"}}
+		s := newSettler(contracts.StandardLane, time.Millisecond, store, DefaultTuning(), time.Now, zap.NewNop(), r.metrics)
+		var running sync.WaitGroup
+		running.Go(func() { s.run(t.Context()) })
+		e := testEntry(t, r, 3)
+		s.settle(&settlement{entry: e, kind: settleDead, at: time.Now(), dead: &deadLetter{item: dlq.Item{
+			ID: "letter", Tier: contracts.SafeAuto, Outbox: e.rec.Outbox, RecordPath: e.rec.Path(), AggregateID: "x", DeadAt: time.Now(),
+		}}})
+		time.Sleep(time.Hour)
+		s.drain()
+		running.Wait()
+		if len(store.codes) != 0 || store.writes != 2 {
+			t.Errorf("%d documents are written, want the dead letter and its group; refusals left: %v", store.writes, store.codes)
+		}
+		if n := e.outbox.ledger.size(); n != 0 {
+			t.Errorf("%d records are left in memory, want none", n)
+		}
+	})
+}
