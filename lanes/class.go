@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// class is the ready aggregates whose heads have the same needs. Classes take turns
-// by how many workers they have, so that many tasks of one, or slow ones, delay
-// those of another no more than by the end of a run.
+// class is the ready aggregates whose heads have the same needs. First come is first
+// served over all classes, but for those of which a need has its share of the workers.
 type class struct {
 	needs []string
 	ready readyList
@@ -25,35 +24,21 @@ func (p *Pool) classOf(t *Task) *class {
 	return c
 }
 
-// load is how many workers the most used of a class's needs has.
-func (p *Pool) load(c *class) int {
-	load := 0
-	for _, n := range c.needs {
-		load = max(load, p.busy[n])
-	}
-	return load
-}
-
 // full reports whether one of the class's needs has all the workers that it may have.
 func (p *Pool) full(c *class) bool {
-	return p.cfg.Share > 0 && p.load(c) >= p.cfg.Share
+	return p.cfg.Share > 0 && slices.ContainsFunc(c.needs, func(n string) bool { return p.busy[n] >= p.cfg.Share })
 }
 
 // next returns the class whose turn it is: of those that are ready and not full the
-// one with the least load, and of equals the one that is ready the longest. nil: there is none.
+// one that is ready the longest. nil: there is none.
 func (p *Pool) next() *class {
-	var best *class
-	var least int
+	var next *class
 	for _, c := range p.classes {
-		if c.ready.size == 0 || p.full(c) {
-			continue
-		}
-		load := p.load(c)
-		if best == nil || load < least || load == least && c.ready.first.turn < best.ready.first.turn {
-			best, least = c, load
+		if c.ready.size > 0 && (next == nil || c.ready.first.turn < next.ready.first.turn) && !p.full(c) {
+			next = c
 		}
 	}
-	return best
+	return next
 }
 
 // Busy returns how many workers the runs that need a target have now.
