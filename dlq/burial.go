@@ -36,12 +36,6 @@ func (i *Item) Burial(groupKnown bool) []Write {
 func (i *Item) BurialOver(before *Item, groupKnown bool) []Write {
 	i.Decisions = before.Decisions
 	writes := i.Burial(groupKnown)
-	letter := &writes[0]
-	for _, f := range optionalFields {
-		if _, ok := letter.Fields[f]; !ok {
-			letter.Fields[f] = nil
-		}
-	}
-	letter.Op, letter.IfUnchangedSince = OpUpdate, before.UpdateTime
+	writes[0].Op, writes[0].IfUnchangedSince = OpSet, before.UpdateTime
 	return writes
 }

@@ -57,12 +57,6 @@ func (i *Item) Fields() map[string]any {
 	return f
 }
 
-// optionalFields are those that not every dead letter has.
-var optionalFields = []string{
-	contracts.DeadFieldConsumer, contracts.DeadFieldRecordTrimmed, contracts.DeadFieldReplaying, contracts.DeadFieldLastReplay,
-	contracts.DeadFieldAuthorizedBy, contracts.DeadFieldRelayTraceparent,
-}
-
 // ErrorFields renders one failed attempt, as dead letters and records keep it.
 func ErrorFields(e contracts.AttemptError) map[string]any {
 	return map[string]any{

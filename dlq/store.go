@@ -78,7 +78,7 @@ type Write struct {
 	// OpMerge only.
 	Union map[string][]string
 	// IfUnchangedSince is a precondition on the document's update time; zero:
-	// none. OpUpdate and OpDelete only.
+	// none. OpUpdate, OpSet and OpDelete only.
 	IfUnchangedSince time.Time
 }
 

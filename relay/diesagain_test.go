@@ -49,7 +49,7 @@ func decisionsOutlive(t *testing.T, c *cloud) {
 	f.wrapStore = func(store relay.Store) relay.Store {
 		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) (time.Time, error) {
 			if slices.ContainsFunc(writes, func(w relay.Write) bool {
-				return w.Collection == contracts.CollectionDeadLetters && w.Op == relay.OpUpdate
+				return w.Collection == contracts.CollectionDeadLetters && w.Op == relay.OpSet
 			}) {
 				again.Store(true)
 				meanwhile()
@@ -77,7 +77,7 @@ func decisionsOutlive(t *testing.T, c *cloud) {
 			t.Fatal(err)
 		}
 		decisions, _ := doc.Data()["decisions"].([]any)
-		if len(decisions) != want || doc.Data()["state"] != "scheduled" || doc.Data()["authorizedBy"] != nil {
+		if len(decisions) != want || doc.Data()["state"] != "scheduled" || doc.Data()["authorizedBy"] != nil || !has(doc.Data(), "nextReplayAt", "aggregateVersion") {
 			t.Errorf("%s: state %v with decisions %v, want it scheduled with %d", r.AggregateID, doc.Data()["state"], decisions, want)
 		}
 	}
@@ -91,4 +91,14 @@ func (f *fixture) letterID(r *contracts.Record) string {
 		f.t.Fatalf("%d dead letters of %s, %v", len(docs), r.Path(), err)
 	}
 	return docs[0].Ref.ID
+}
+
+// has reports whether a document has all these fields, though they may be null.
+func has(doc map[string]any, fields ...string) bool {
+	for _, f := range fields {
+		if _, ok := doc[f]; !ok {
+			return false
+		}
+	}
+	return true
 }

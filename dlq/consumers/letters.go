@@ -109,10 +109,8 @@ func again(before, item *dlq.Item) []dlq.Write {
 	after.OriginalTier, after.Decisions, after.Replays, after.LastReplay = before.OriginalTier, before.Decisions, before.Replays, before.LastReplay
 	group := dlq.GroupOf(&after)
 	after.Group = group.ID
-	fields := after.Fields()
-	fields[contracts.DeadFieldReplaying], fields[contracts.DeadFieldAuthorizedBy] = nil, nil
 	return []dlq.Write{
-		{Collection: contracts.CollectionDeadLetters, ID: after.ID, Op: dlq.OpUpdate, Fields: fields, IfUnchangedSince: before.UpdateTime},
+		{Collection: contracts.CollectionDeadLetters, ID: after.ID, Op: dlq.OpSet, Fields: after.Fields(), IfUnchangedSince: before.UpdateTime},
 		group.Write(),
 	}
 }

@@ -214,6 +214,13 @@ func TestADeadLetterWhoseReplayFailedIsOpenAgain(t *testing.T) {
 		len(again.Decisions) != 1 || again.Replaying != nil || !again.NextReplayAt.IsZero() {
 		t.Errorf("got %+v", again)
 	}
+	docs, err = f.store.Get(t.Context(), contracts.CollectionDeadLetters, item.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, ok := docs[0].Fields[contracts.DeadFieldNextReplayAt]; !ok || at != nil {
+		t.Errorf("no query for those without a time finds it: %v, %v", at, ok)
+	}
 	if page, err := f.queue.List(t.Context(), dlq.Filter{Open: new(true)}, dlq.Page{}); err != nil || len(page.Items) != 1 {
 		t.Errorf("%d are open and %v, want it", len(page.Items), err)
 	}

@@ -83,6 +83,8 @@ func testStoreAppliesAllOrNothing(t *testing.T, f *fixture) {
 		want  codes.Code
 	}{
 		{"an update of what has changed", dlq.Write{ID: "a", Fields: map[string]any{"n": 3}, IfUnchangedSince: old[0].UpdateTime}, codes.FailedPrecondition},
+		{"a set of what has changed", dlq.Write{ID: "a", Op: dlq.OpSet, Fields: map[string]any{"n": 3}, IfUnchangedSince: old[0].UpdateTime}, codes.FailedPrecondition},
+		{"a set of what is gone", dlq.Write{ID: "gone", Op: dlq.OpSet, Fields: map[string]any{"n": 3}, IfUnchangedSince: old[0].UpdateTime}, codes.FailedPrecondition},
 		{"a deletion of what has changed", dlq.Write{ID: "a", Op: dlq.OpDelete, IfUnchangedSince: old[0].UpdateTime}, codes.FailedPrecondition},
 		{"an update of what is gone", dlq.Write{ID: "gone", Fields: map[string]any{"n": 3}}, codes.NotFound},
 		{"a creation of what is there", dlq.Write{ID: "a", Op: dlq.OpCreate, Fields: map[string]any{"n": 3}}, codes.AlreadyExists},

@@ -45,7 +45,9 @@ func (e *encoder) write(w dlq.Write) (*pb.Write, error) {
 			out.UpdateMask = &pb.DocumentMask{}
 		}
 	case dlq.OpSet:
-		err = f.whole(w)
+		if err = f.whole(w); err == nil {
+			out.CurrentDocument, err = unchangedSince(w)
+		}
 	case dlq.OpMerge:
 		err = f.merge(w)
 		if len(f.paths) == 0 && len(f.transforms) == 0 && len(w.Fields)+len(w.Union) > 0 {
