@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,6 +18,13 @@ const (
 	// keysPause is how long a failed fetch answers for those that follow: each
 	// token would ask again.
 	keysPause = time.Second
+	// keysRenewal is how often, at most, tokens with an unknown key make for a
+	// fetch before the keys' max-age is over: anybody can make up keys.
+	keysRenewal = 10 * time.Second
+	// keysKept is how long after their fetch keys stand in for those that cannot
+	// be fetched. Google has them cached for some 6 hours: an outage of as long
+	// again signs nobody out, and a key that Google withdrew is trusted no longer.
+	keysKept = 12 * time.Hour
 	// maxKeysBytes bounds the document of keys, which has a few KiB.
 	maxKeysBytes = 1 << 20
 )
@@ -27,7 +35,8 @@ type keysError struct{ err error }
 func (e *keysError) Error() string { return "fetch keys: " + e.err.Error() }
 func (e *keysError) Unwrap() error { return e.err }
 
-// keyFetch fetches keys so that every failure to get them is a *keysError.
+// keyFetch fetches keys so that every failure to get them is a *keysError. The
+// last ones stand in for a while for those that cannot be fetched.
 type keyFetch struct {
 	next http.RoundTripper
 	now  func() time.Time
@@ -35,12 +44,16 @@ type keyFetch struct {
 	mu      sync.Mutex
 	failed  error
 	untilAt time.Time // failed stands until then
+	last    []byte    // the keys that were fetched last
+	ids     []string  // of last
+	at      time.Time // when last was fetched
+	fetches int       // that succeeded
 }
 
 // RoundTrip implements http.RoundTripper.
 func (k *keyFetch) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := k.recent(); err != nil {
-		return nil, err
+		return k.orLast(req, err)
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), keysWithin)
 	defer cancel()
@@ -52,9 +65,30 @@ func (k *keyFetch) RoundTrip(req *http.Request) (*http.Response, error) {
 			k.failed, k.untilAt = err, k.now().Add(keysPause)
 			k.mu.Unlock()
 		}
-		return nil, err
+		return k.orLast(req, err)
 	}
 	return resp, nil
+}
+
+// orLast answers with the last keys, not to be cached, while they may be used.
+func (k *keyFetch) orLast(req *http.Request, err error) (*http.Response, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fetches == 0 || k.now().Sub(k.at) > keysKept {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(k.last)),
+	}, nil
+}
+
+// lacks returns how often keys were fetched, and whether those of the last time
+// have none of this ID.
+func (k *keyFetch) lacks(id string) (int, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.fetches, k.fetches > 0 && !slices.Contains(k.ids, id)
 }
 
 func (k *keyFetch) recent() error {
@@ -81,11 +115,21 @@ func (k *keyFetch) fetch(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var keys struct {
-		Keys []json.RawMessage `json:"keys"`
+		Keys []struct {
+			ID string `json:"kid"`
+		} `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &keys); err != nil || len(keys.Keys) == 0 {
 		return nil, fmt.Errorf("%s answers no keys", req.URL.Host)
 	}
+	ids := make([]string, len(keys.Keys))
+	for n, key := range keys.Keys {
+		ids[n] = key.ID
+	}
+	k.mu.Lock()
+	k.last, k.ids, k.at = body, ids, k.now()
+	k.fetches++
+	k.mu.Unlock()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/api/idtoken"
@@ -43,17 +45,61 @@ var (
 type verifier struct {
 	kind      kindOfToken
 	audiences []string
-	validator *idtoken.Validator
+	keys      *keyFetch
+	validator atomic.Pointer[idtoken.Validator]
 	now       func() time.Time
+
+	renewing sync.Mutex
+	renewed  time.Time // when keys were last fetched for an unknown key; under renewing
 }
 
 func newVerifier(c Config, kind kindOfToken) (*verifier, error) {
-	client := &http.Client{Transport: &keyFetch{next: c.Transport, now: c.Now}}
-	validator, err := idtoken.NewValidator(context.Background(), idtoken.WithHTTPClient(client))
+	v := &verifier{kind: kind, audiences: c.Audience, keys: &keyFetch{next: c.Transport, now: c.Now}, now: c.Now}
+	validator, err := v.fresh()
+	v.validator.Store(validator)
+	return v, err
+}
+
+// fresh is a validator that has no keys yet.
+func (v *verifier) fresh() (*idtoken.Validator, error) {
+	return idtoken.NewValidator(context.Background(), idtoken.WithHTTPClient(&http.Client{Transport: v.keys}))
+}
+
+// validate has the token's signature checked, by fresh keys if it is signed with
+// one that is not known yet: Google has a new one.
+func (v *verifier) validate(ctx context.Context, token, audience string) (*idtoken.Payload, error) {
+	key := keyOf(token)
+	if _, lacks := v.keys.lacks(key); !lacks {
+		return v.validator.Load().Validate(ctx, token, audience)
+	}
+	v.renewing.Lock() // who comes meanwhile waits for the keys
+	defer v.renewing.Unlock()
+	before, lacks := v.keys.lacks(key)
+	if !lacks || v.now().Sub(v.renewed) < keysRenewal {
+		return v.validator.Load().Validate(ctx, token, audience)
+	}
+	fresh, err := v.fresh()
 	if err != nil {
 		return nil, err
 	}
-	return &verifier{kind: kind, audiences: c.Audience, validator: validator, now: c.Now}, nil
+	v.renewed = v.now()
+	payload, err := fresh.Validate(ctx, token, audience)
+	if after, _ := v.keys.lacks(key); after != before {
+		v.validator.Store(fresh) // it has got keys
+	}
+	return payload, err
+}
+
+// keyOf is the ID of the key that a token says it is signed with.
+func keyOf(token string) string {
+	var header struct {
+		Key string `json:"kid"`
+	}
+	segment, _, _ := strings.Cut(token, ".")
+	if head, err := base64.RawURLEncoding.DecodeString(segment); err == nil {
+		_ = json.Unmarshal(head, &header) // parse has read it before
+	}
+	return header.Key
 }
 
 // email returns whose token it is, in lower case. idtoken checks the signature
@@ -69,7 +115,7 @@ func (v *verifier) email(ctx context.Context, token string) (string, *Refusal) {
 	case v.now().Unix() > claimed.Expires:
 		return "", v.refuse("expired", "the token has expired", nil)
 	}
-	payload, err := v.validator.Validate(ctx, token, claimed.Audience)
+	payload, err := v.validate(ctx, token, claimed.Audience)
 	if err != nil {
 		return "", v.unproven(ctx, err)
 	}

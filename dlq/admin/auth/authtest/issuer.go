@@ -30,6 +30,8 @@ type Issuer struct {
 
 	Away    atomic.Bool  // keys cannot be fetched
 	Fetches atomic.Int32 // how often somebody tried
+	Brief   atomic.Bool  // keys may not be cached
+	Suffix  string       // of its keys' IDs; set before use
 }
 
 // NewIssuer makes keys.
@@ -78,7 +80,7 @@ func IAP(email, audience string) Claims {
 
 // RS256 signs as Google's accounts do.
 func (i *Issuer) RS256(c Claims) string {
-	signed := content("RS256", c)
+	signed := content("RS256", i.Suffix, c)
 	sum := sha256.Sum256([]byte(signed))
 	signature, err := rsa.SignPKCS1v15(rand.Reader, i.rsa, crypto.SHA256, sum[:])
 	if err != nil {
@@ -89,7 +91,7 @@ func (i *Issuer) RS256(c Claims) string {
 
 // ES256 signs as Identity-Aware Proxy does.
 func (i *Issuer) ES256(c Claims) string {
-	signed := content("ES256", c)
+	signed := content("ES256", "", c)
 	sum := sha256.Sum256([]byte(signed))
 	r, s, err := ecdsa.Sign(rand.Reader, i.ec, sum[:])
 	if err != nil {
@@ -102,13 +104,13 @@ func (i *Issuer) ES256(c Claims) string {
 }
 
 // Unsigned is a token that says that it needs no signature.
-func Unsigned(c Claims) string { return content("none", c) + "." }
+func Unsigned(c Claims) string { return content("none", "", c) + "." }
 
 // Truncated is a token whose signature ends too early.
 func Truncated(token string) string { return token[:strings.LastIndexByte(token, '.')+9] }
 
-func content(algorithm string, c Claims) string {
-	header, err := json.Marshal(map[string]string{"alg": algorithm, "typ": "JWT", "kid": "key-" + algorithm})
+func content(algorithm, suffix string, c Claims) string {
+	header, err := json.Marshal(map[string]string{"alg": algorithm, "typ": "JWT", "kid": "key-" + algorithm + suffix})
 	if err != nil {
 		panic(err)
 	}
@@ -133,7 +135,7 @@ func (i *Issuer) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	keys := map[string]any{"keys": []map[string]string{
-		{"kid": "key-RS256", "kty": "RSA", "alg": "RS256", "n": encode(i.rsa.N.Bytes()), "e": encode(big.NewInt(int64(i.rsa.E)).Bytes())},
+		{"kid": "key-RS256" + i.Suffix, "kty": "RSA", "alg": "RS256", "n": encode(i.rsa.N.Bytes()), "e": encode(big.NewInt(int64(i.rsa.E)).Bytes())},
 		{"kid": "key-ES256", "kty": "EC", "alg": "ES256", "crv": "P-256", "x": encode(point[1:33]), "y": encode(point[33:])},
 		// What somebody would need who signs with what everybody knows.
 		{"kid": "key-none", "kty": "RSA", "alg": "none", "n": encode(i.rsa.N.Bytes()), "e": "AQAB"},
@@ -142,9 +144,13 @@ func (i *Issuer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	maxAge := "3600"
+	if i.Brief.Load() {
+		maxAge = "0"
+	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Cache-Control": {"public, max-age=3600"}, "Content-Type": {"application/json"}},
+		Header: http.Header{"Cache-Control": {"public, max-age=" + maxAge}, "Content-Type": {"application/json"}},
 		Body:   io.NopCloser(bytes.NewReader(body)),
 	}, nil
 }

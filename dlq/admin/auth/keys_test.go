@@ -1,0 +1,82 @@
+package auth_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"outboxrelay/dlq/admin/auth"
+	"outboxrelay/dlq/admin/auth/authtest"
+)
+
+// rotation answers with the keys of one issuer, later with those of another.
+type rotation struct {
+	now atomic.Pointer[authtest.Issuer]
+}
+
+func (r *rotation) RoundTrip(req *http.Request) (*http.Response, error) {
+	return r.now.Load().RoundTrip(req)
+}
+
+func TestAnUnknownKeyFetchesKeysOnceInAWhile(t *testing.T) {
+	old := issuer()
+	google, err := authtest.NewIssuer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	google.Suffix = "-new"
+	keys := &rotation{}
+	keys.now.Store(old)
+	f := setup(t, auth.Config{Mode: auth.ModeOIDC, Audience: []string{audience}, Transport: keys})
+	claims := authtest.Google("alice@example.com", audience)
+	if _, refusal := f.ask(bearer(old.RS256(claims))...); refusal != nil {
+		t.Fatalf("before the rotation got %v", refusal)
+	}
+	keys.now.Store(google)
+	stranger, err := authtest.NewIssuer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger.Suffix = "-made-up"
+	for range 5 {
+		if _, refusal := f.ask(bearer(google.RS256(claims))...); refusal != nil {
+			t.Errorf("after the rotation got %v", refusal)
+		}
+		if _, refusal := f.ask(bearer(stranger.RS256(claims))...); refusal == nil || refusal.Kind != auth.Unauthenticated {
+			t.Errorf("with a key that is made up got %v", refusal)
+		}
+	}
+	if n := google.Fetches.Load(); n != 1 {
+		t.Errorf("keys were fetched %d times within 10 s, want 1", n)
+	}
+	f.now = f.now.Add(11 * time.Second)
+	_, _ = f.ask(bearer(stranger.RS256(claims))...)
+	if n := google.Fetches.Load(); n != 2 {
+		t.Errorf("keys were fetched %d times after 11 s, want 2", n)
+	}
+}
+
+func TestLastKeysStandInForAWhile(t *testing.T) {
+	google, err := authtest.NewIssuer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	google.Brief.Store(true)
+	f := setup(t, auth.Config{Mode: auth.ModeOIDC, Audience: []string{audience}, Transport: google})
+	claims := authtest.Google("alice@example.com", audience)
+	claims["exp"] = f.now.Add(24 * time.Hour).Unix()
+	token := bearer(google.RS256(claims))
+	if _, refusal := f.ask(token...); refusal != nil {
+		t.Fatalf("with keys got %v", refusal)
+	}
+	google.Away.Store(true)
+	f.now = f.now.Add(11 * time.Hour)
+	if _, refusal := f.ask(token...); refusal != nil {
+		t.Errorf("11 h after the fetch got %v", refusal)
+	}
+	f.now = f.now.Add(2 * time.Hour)
+	if _, refusal := f.ask(token...); refusal == nil || refusal.Kind != auth.Unavailable {
+		t.Errorf("13 h after the fetch got %v, want unavailable", refusal)
+	}
+}
