@@ -33,6 +33,7 @@ type missing struct{}
 
 func (missing) Error() string       { return "not found" }
 func (missing) FailureCode() string { return "NotFound" }
+func (missing) Code() string        { return "NotFound" }
 func (missing) Refused() bool       { return true }
 
 // A record that is gone as it is dead-lettered becomes a dead letter alone, but not
@@ -97,6 +98,7 @@ type refusedWith string
 
 func (refusedWith) Error() string         { return "refused" }
 func (r refusedWith) FailureCode() string { return string(r) }
+func (r refusedWith) Code() string        { return string(r) }
 func (refusedWith) Refused() bool         { return true }
 
 // The dead letter of a record that is gone is all that is left of it: whatever it is
