@@ -57,6 +57,9 @@ func (p *Pool) take(ran *class) (*aggregate, *class) {
 	a := c.ready.pop()
 	p.ready--
 	p.occupy(c, 1)
+	if ran != nil && len(ran.needs) > 1 && p.next() != nil {
+		p.staff(1) // one run that ended may have made room for several
+	}
 	a.begin(p.cfg.Policy.Run, time.Now())
 	return a, c
 }
