@@ -194,6 +194,9 @@ func (s *settler) work(ctx context.Context) {
 func (s *settler) hurry(on bool) {
 	if on {
 		s.retiring.Add(1)
+		s.mu.Lock()
+		s.retry()
+		s.mu.Unlock()
 	} else {
 		s.retiring.Add(-1)
 	}
@@ -204,6 +207,7 @@ func (s *settler) hurry(on bool) {
 func (s *settler) drain() {
 	s.mu.Lock()
 	s.draining = true
+	s.retry()
 	s.mu.Unlock()
 	signal(s.wake)
 }

@@ -149,6 +149,14 @@ func (s *settler) due() (batch []*settlement, wait <-chan time.Time) {
 	return nil, time.After(first.Sub(s.now()))
 }
 
+// retry has every part in trouble tried at once: it is the last time, for all that is
+// known. It is called under mu.
+func (s *settler) retry() {
+	for _, t := range s.troubles {
+		t.until = time.Time{}
+	}
+}
+
 // probe tries the batch of a part in trouble.
 func (s *settler) probe(ctx context.Context, batch []*settlement) {
 	p := batch[0].part()

@@ -138,6 +138,48 @@ func TestWhatCannotBeSettledHoldsUpNothingElse(t *testing.T) {
 	}
 }
 
+// What waits for another try when the relay stops is tried at once.
+func TestAStopWaitsForNoTry(t *testing.T) {
+	for name, ask := range map[string]func(*settler){
+		"a stop":                   (*settler).drain,
+		"an outbox that is let go": func(s *settler) { s.hurry(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := newTestRelay(t)
+				store := &unreachable{fails: of("wsOutbox"), out: true, written: make(map[string]int)}
+				s := newSettler(contracts.StandardLane, time.Millisecond, store, DefaultTuning(), time.Now, zap.NewNop(), r.metrics)
+				var running sync.WaitGroup
+				running.Go(func() { s.run(t.Context()) })
+				s.settle(settlementFor(r.newOutbox(contracts.Share{Outbox: "wsOutbox", Of: 1}, always{}), "r-0", false))
+				for failed := 0; ; { // until it was tried just now, and long before
+					began := time.Now()
+					synctest.Wait()
+					store.lock.Lock()
+					tried := store.failed > failed
+					failed = store.failed
+					store.lock.Unlock()
+					if tried && failed > 12 {
+						break
+					}
+					time.Sleep(time.Until(began.Add(time.Millisecond)))
+				}
+				store.lock.Lock()
+				store.out = false
+				store.lock.Unlock()
+				began := time.Now()
+				ask(s)
+				synctest.Wait()
+				if n := store.writtenOf(t, "wsOutbox", 1); n != 1 || time.Since(began) > 0 {
+					t.Errorf("%d is written at once, want 1", n)
+				}
+				s.drain()
+				running.Wait()
+			})
+		})
+	}
+}
+
 // settlementFor makes a settlement of a record that is in memory.
 func settlementFor(o *outbox, id string, dead bool) *settlement {
 	e := &entry{
