@@ -3,7 +3,9 @@ package relay_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -15,13 +17,16 @@ import (
 // more of them than the lane keeps in memory.
 func TestAnOutboxThatCannotBeSettledHoldsUpNoOther(t *testing.T) {
 	f := setup(t, newCloud(t))
+	f.shrink(outageWindow, outageInFlight)
+	f.tuning.CommitSize = 5                  // so that few records are more batches than there are slots
+	f.tuning.CommitTimeout = 2 * time.Second // which is how long the SDK tries by itself
 	mend := f.cloud.embedded.Faults().Add(localfirestore.Fault{Method: "Commit", Match: settles("wsOutbox"), Code: codes.Unavailable})
 	defer mend()
 	r := f.run()
-	stuck := f.records("wsOutbox", 800, 40)
-	f.append(stuck, 100)
-	others := f.records("skillOutbox", 2500, 100)
-	f.append(others, 100)
+	stuck := f.records("wsOutbox", 2*outageInFlight, 10)
+	f.append(stuck, 20)
+	others := f.records("skillOutbox", 4*outageInFlight, 20)
+	f.append(others, 20)
 	f.eventually("the other outbox is marked", func() bool { return f.unmarked(others, contracts.Delivered) == 0 })
 	if n := f.unmarked(stuck, contracts.Delivered); n != len(stuck) {
 		t.Errorf("%d records are marked that cannot be written", len(stuck)-n)
@@ -45,19 +50,20 @@ func TestAnOutboxThatCannotBeSettledHoldsUpNoOther(t *testing.T) {
 func TestDeadLettersThatCannotBeWrittenHoldUpNothing(t *testing.T) {
 	f := setup(t, newCloud(t))
 	f.script(func(_ context.Context, _ string, r *contracts.Record) error {
-		if r.AggregateID == "dies" {
+		if strings.HasPrefix(r.AggregateID, "dies-") {
 			return failure(contracts.Permanent, "InvalidArgument")
 		}
 		return nil
 	})
+	f.tuning.CommitSize = 5
 	letters := f.cloud.embedded.Faults().Add(localfirestore.Fault{
 		Method: "Commit", Match: creates(contracts.CollectionDeadLetters), Code: codes.PermissionDenied,
 	})
 	defer letters()
 	r := f.run()
-	dying := f.series("wsOutbox", "TaskCompleted", "dies", 1, 60)
-	sound := f.records("wsOutbox", 1500, 60)
-	f.append(slices.Concat(dying[:30], sound[:700], dying[30:], sound[700:]), 50)
+	dying := f.each("wsOutbox", "dies", 60)
+	sound := f.records("wsOutbox", 200, 20)
+	f.append(slices.Concat(dying[:30], sound[:100], dying[30:], sound[100:]), 20)
 	f.eventually("the sound records are marked", func() bool { return f.unmarked(sound, contracts.Delivered) == 0 })
 	if n := len(f.deadLetters()); n != 0 {
 		t.Errorf("%d dead letters are written", n)
