@@ -196,7 +196,7 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 		e.outbox.ledger.step(feed.Changed{Record: &e.Record, At: doc.UpdateTime})
 		s.write(ctx, []*settlement{st})
 	case st.kind == settleDead && st.dead.inTheWay(cause):
-		if err := st.dead.collided(ctx, s.store); err != nil {
+		if err := s.collided(ctx, st.dead); err != nil {
 			log.Warn("read colliding dead letter", zap.Error(err))
 		}
 		s.later(ctx, st) // soon, and not so soon while somebody changes it again and again
@@ -217,7 +217,7 @@ func (s *settler) refused(ctx context.Context, st *settlement, cause error) {
 // refusedAlone resolves a refused dead letter whose record is gone: it is all that is left.
 func (s *settler) refusedAlone(ctx context.Context, st *settlement, cause error, log *zap.Logger) {
 	switch code := contracts.CodeOf(cause); {
-	case code == "AlreadyExists":
+	case st.dead.inTheWay(cause):
 		s.diedBefore(ctx, st, s.now(), log)
 	case code == "InvalidArgument" && st.cutDown():
 		log.Warn("settlement refused, writing less of it", zap.Error(cause))

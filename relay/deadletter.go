@@ -247,8 +247,10 @@ func (d *deadLetter) inTheWay(cause error) bool {
 // the same record, which is replaced, or by a record with the same key in
 // another place, beside which it gets an ID of its own. What was there and is gone
 // is no longer in its way.
-func (d *deadLetter) collided(ctx context.Context, st Store) error {
-	doc, exists, err := st.Get(ctx, contracts.CollectionDeadLetters, d.item.ID)
+func (s *settler) collided(ctx context.Context, d *deadLetter) error {
+	ctx, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
+	defer cancel()
+	doc, exists, err := s.store.Get(ctx, contracts.CollectionDeadLetters, d.item.ID)
 	if err != nil {
 		return err
 	}
@@ -256,8 +258,7 @@ func (d *deadLetter) collided(ctx context.Context, st Store) error {
 	if !exists {
 		return nil
 	}
-	before := dlq.DecodeItem(dlq.Doc{ID: d.item.ID, Fields: doc.fields(), UpdateTime: doc.UpdateTime})
-	if before.RecordPath == d.item.RecordPath {
+	if before := doc.deadLetter(); before.RecordPath == d.item.RecordPath {
 		d.before = before
 	} else {
 		d.item.ID = dlq.ID(d.item.ID + "~" + d.item.RecordPath)

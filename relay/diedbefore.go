@@ -7,27 +7,29 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // diedBefore ends a burial whose record another commit has settled as dead, or whose
 // record is gone: by a commit of ours whose answer was lost, which is told of as any
 // dead letter, or by another owner's, who told of it. While nobody can tell, it is
-// tried again, and beside another record's dead letter.
+// tried again; and so is that of a record that is gone, where what stands in its place
+// is another record's, or an earlier death of this one.
 func (s *settler) diedBefore(ctx context.Context, st *settlement, at time.Time, log *zap.Logger) {
 	d := st.dead
-	there, ours, err := s.standing(ctx, d)
+	there, err := s.standing(ctx, d)
 	switch {
 	case err != nil:
 		log.Warn("record is dead-lettered or gone, and its dead letter cannot be read", zap.Error(err))
 		s.later(ctx, st)
 		return
-	case d.orphan && !there:
-		if err := d.collided(ctx, s.store); err != nil {
+	case d.orphan && (there == nil || d.before != nil && there.DeadAt.Equal(d.before.DeadAt)):
+		if err := s.collided(ctx, d); err != nil {
 			log.Warn("read colliding dead letter", zap.Error(err))
 		}
 		s.later(ctx, st)
 		return
-	case ours:
+	case there != nil && there.DeadAt.Equal(d.item.DeadAt.Truncate(time.Microsecond)):
 		log.Debug("dead letter was written by a commit whose answer was lost")
 		e := st.entry
 		s.metrics.settled(e.outbox.spec.Name, st.kind)
@@ -41,18 +43,22 @@ func (s *settler) diedBefore(ctx context.Context, st *settlement, at time.Time, 
 	s.abandon(st, at)
 }
 
-// standing reports whether a dead letter of the record stands in the queue, and whether
-// it is as we wrote it: another owner's tells of another time of death.
-func (s *settler) standing(ctx context.Context, d *deadLetter) (there, ours bool, err error) {
+// standing reads the dead letter of the record as it stands in the queue; nil: there is
+// none. Another owner's, or that of an earlier death, tells of another time of death.
+func (s *settler) standing(ctx context.Context, d *deadLetter) (*dlq.Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
 	defer cancel()
 	doc, exists, err := s.store.Get(ctx, contracts.CollectionDeadLetters, d.item.ID)
 	if err != nil || !exists {
-		return false, false, err
+		return nil, err
 	}
-	fields := doc.fields()
-	path, _ := fields[contracts.DeadFieldRecordPath].(string)
-	died, _ := fields[contracts.DeadFieldDeadAt].(time.Time)
-	there = path == d.item.RecordPath
-	return there, there && died.Equal(d.item.DeadAt.Truncate(time.Microsecond)), nil
+	if item := doc.deadLetter(); item.RecordPath == d.item.RecordPath {
+		return item, nil
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// deadLetter decodes a document of the queue.
+func (d Doc) deadLetter() *dlq.Item {
+	return dlq.DecodeItem(dlq.Doc{ID: d.ID, Fields: d.fields(), UpdateTime: d.UpdateTime})
 }
