@@ -28,28 +28,6 @@ func (s *settler) write(ctx context.Context, batch []*settlement) {
 	}
 }
 
-// later writes a settlement after a while, by itself: the rest of its batch and of
-// its lane must not wait for it.
-func (s *settler) later(ctx context.Context, st *settlement) {
-	if st.delay == nil {
-		st.delay = newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
-	}
-	s.outside(func() {
-		if !st.delay.sleep(ctx) {
-			return
-		}
-		select {
-		case s.singles <- struct{}{}:
-			defer func() { <-s.singles }()
-			s.write(ctx, []*settlement{st})
-		case <-ctx.Done():
-		}
-	})
-}
-
-// maxSingles is how many settlements of a lane are tried by themselves at once.
-const maxSingles = 16
-
 // try is write, but for its panics.
 func (s *settler) try(ctx context.Context, batch []*settlement) error {
 	if err := s.exhume(ctx, batch); err != nil {

@@ -92,7 +92,7 @@ type settler struct {
 
 	commits sync.WaitGroup
 	slots   chan struct{}
-	singles chan struct{} // slots of the settlements that are tried by themselves
+	singles map[string]*single // by outbox: what is tried by itself
 
 	behind    atomic.Int32 // outboxes that work off a backlog of the lane
 	retiring  atomic.Int32 // outboxes that end once they are written
@@ -102,7 +102,7 @@ type settler struct {
 func newSettler(lane contracts.Lane, linger time.Duration, st Store, t Tuning, now func() time.Time, log *zap.Logger, m *Metrics) *settler {
 	return &settler{
 		lane: lane, linger: linger, store: st, tuning: t, now: now, log: log, guard: guard{log, m.panics}, metrics: m,
-		wake: make(chan struct{}, 1), slots: make(chan struct{}, t.Commits), singles: make(chan struct{}, maxSingles), troubles: make(map[part]*trouble),
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, t.Commits), singles: make(map[string]*single), troubles: make(map[part]*trouble),
 	}
 }
 

@@ -159,14 +159,14 @@ func (s *settler) retry() {
 
 // probe tries the batch of a part in trouble.
 func (s *settler) probe(ctx context.Context, batch []*settlement) {
-	p := batch[0].part()
+	s.mu.Lock()
+	t := s.troubles[batch[0].part()] // it may end meanwhile, and another begin
+	s.mu.Unlock()
 	s.outside(func() {
 		defer func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if t := s.troubles[p]; t != nil {
-				t.probing = 0
-			}
+			t.probing = 0
 		}()
 		s.write(ctx, batch)
 	})
@@ -179,6 +179,9 @@ func (s *settler) addUnsettled(outboxes map[string]int) {
 	defer s.mu.Unlock()
 	for p, t := range s.troubles {
 		outboxes[p.outbox] += len(t.waiting) + t.probing
+	}
+	for outbox, o := range s.singles {
+		outboxes[outbox] += o.alone
 	}
 }
 
