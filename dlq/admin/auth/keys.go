@@ -48,6 +48,7 @@ type keyFetch struct {
 	ids     []string  // of last
 	at      time.Time // when last was fetched
 	fetches int       // that succeeded
+	stoodIn int       // how often last stood in for a fetch that failed
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -77,18 +78,26 @@ func (k *keyFetch) orLast(req *http.Request, err error) (*http.Response, error) 
 	if k.fetches == 0 || k.now().Sub(k.at) > keysKept {
 		return nil, err
 	}
+	k.stoodIn++
 	return &http.Response{
 		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
 		Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(k.last)),
 	}, nil
 }
 
-// lacks returns how often keys were fetched, and whether those of the last time
-// have none of this ID.
-func (k *keyFetch) lacks(id string) (int, bool) {
+// lacks reports whether the keys that were fetched last have none of this ID.
+func (k *keyFetch) lacks(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.fetches, k.fetches > 0 && !slices.Contains(k.ids, id)
+	return k.fetches > 0 && !slices.Contains(k.ids, id)
+}
+
+// asked returns how often keys were fetched so far, and how often the last ones stood
+// in for those that could not be.
+func (k *keyFetch) asked() (fetches, stoodIn int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.fetches, k.stoodIn
 }
 
 func (k *keyFetch) recent() error {

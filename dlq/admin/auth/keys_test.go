@@ -80,3 +80,34 @@ func TestLastKeysStandInForAWhile(t *testing.T) {
 		t.Errorf("13 h after the fetch got %v, want unavailable", refusal)
 	}
 }
+
+// A token with a new key is not refused for good while that key cannot be fetched, nor a
+// moment longer.
+func TestAKeyThatCannotBeFetchedIsNoFaultOfItsToken(t *testing.T) {
+	old := issuer()
+	google, err := authtest.NewIssuer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	google.Suffix = "-new"
+	keys := &rotation{}
+	keys.now.Store(old)
+	f := setup(t, auth.Config{Mode: auth.ModeOIDC, Audience: []string{audience}, Transport: keys})
+	claims := authtest.Google("alice@example.com", audience)
+	if _, refusal := f.ask(bearer(old.RS256(claims))...); refusal != nil {
+		t.Fatal(refusal)
+	}
+	google.Away.Store(true)
+	keys.now.Store(google)
+	if _, refusal := f.ask(bearer(google.RS256(claims))...); refusal == nil || refusal.Kind != auth.Unavailable {
+		t.Errorf("while keys cannot be fetched got %+v, want that to be said", refusal)
+	}
+	if _, refusal := f.ask(bearer(old.RS256(claims))...); refusal != nil {
+		t.Errorf("with a key that is known got %+v", refusal)
+	}
+	google.Away.Store(false)
+	f.now = f.now.Add(2 * time.Second)
+	if _, refusal := f.ask(bearer(google.RS256(claims))...); refusal != nil {
+		t.Errorf("two seconds later got %+v", refusal)
+	}
+}

@@ -69,23 +69,26 @@ func (v *verifier) fresh() (*idtoken.Validator, error) {
 // one that is not known yet: Google has a new one.
 func (v *verifier) validate(ctx context.Context, token, audience string) (*idtoken.Payload, error) {
 	key := keyOf(token)
-	if _, lacks := v.keys.lacks(key); !lacks {
+	if !v.keys.lacks(key) {
 		return v.validator.Load().Validate(ctx, token, audience)
 	}
 	v.renewing.Lock() // who comes meanwhile waits for the keys
 	defer v.renewing.Unlock()
-	before, lacks := v.keys.lacks(key)
-	if !lacks || v.now().Sub(v.renewed) < keysRenewal {
+	if !v.keys.lacks(key) || v.now().Sub(v.renewed) < keysRenewal {
 		return v.validator.Load().Validate(ctx, token, audience)
 	}
 	fresh, err := v.fresh()
 	if err != nil {
 		return nil, err
 	}
-	v.renewed = v.now()
+	fetches, stoodIn := v.keys.asked()
 	payload, err := fresh.Validate(ctx, token, audience)
-	if after, _ := v.keys.lacks(key); after != before {
-		v.validator.Store(fresh) // it has got keys
+	switch f, s := v.keys.asked(); {
+	case f > fetches:
+		v.renewed = v.now()
+		v.validator.Store(fresh)
+	case s > stoodIn:
+		return nil, &keysError{errors.New("there are none newer than those that lack the token's key")}
 	}
 	return payload, err
 }
