@@ -40,7 +40,7 @@ func (s *switched) Deliver(_ context.Context, parcels []Parcel) []error {
 func deliver(t *testing.T, r *Router, n int) (last Outcome) {
 	t.Helper()
 	for i := range n {
-		last = r.Deliver(t.Context(), []*Job{newJob(i, "A")})[0]
+		last = r.Deliver(t.Context(), []*Job{newJob(i, "A")}, nil)[0]
 	}
 	return last
 }
@@ -137,7 +137,7 @@ func TestProbeUnderWayHoldsOthersBack(t *testing.T) {
 		deliver(t, r, 5)
 		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		down, hang = false, true
-		go r.Deliver(t.Context(), []*Job{newJob(1, "A")})
+		go r.Deliver(t.Context(), []*Job{newJob(1, "A")}, nil)
 		synctest.Wait()
 
 		if got := deliver(t, r, 3); len(got.Blocked) != 1 || calls != 6 {
@@ -214,7 +214,7 @@ func TestCallsCutByOurStopCountNothing(t *testing.T) {
 		r := setup(t, Config{Targets: map[string]Target{"A": target}})
 		for i := range 20 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			r.Deliver(ctx, []*Job{newJob(i, "A")})
+			r.Deliver(ctx, []*Job{newJob(i, "A")}, nil)
 			cancel()
 		}
 		if r.Open("A") {
@@ -242,7 +242,7 @@ func TestAnswersFromBeforeATripCountNothing(t *testing.T) {
 		r := setup(t, Config{Targets: map[string]Target{"A": target}})
 		late, answer = 10*time.Second, errOut
 		for i := range 30 {
-			go r.Deliver(t.Context(), []*Job{newJob(i, "A")})
+			go r.Deliver(t.Context(), []*Job{newJob(i, "A")}, nil)
 		}
 		synctest.Wait()
 		late = 0

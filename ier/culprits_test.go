@@ -37,7 +37,7 @@ func (l *little) sends(aggregate string, answer error) {
 	l.target.err = answer
 	job := newJob(1, "A")
 	job.Record = recordOf(aggregate)
-	l.router.Deliver(l.t.Context(), []*Job{job})
+	l.router.Deliver(l.t.Context(), []*Job{job}, nil)
 }
 
 // goesOn lasts a round of 20 s, the last second of which is the other's: it asks until

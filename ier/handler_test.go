@@ -97,7 +97,7 @@ func TestHandlerTakesOneRecordAfterTheOther(t *testing.T) {
 					}
 					return nil
 				})
-				got := r.Deliver(t.Context(), []*Job{newJob(1, "H"), newJob(2, "H"), newJob(3, "H"), newJob(4, "H")})
+				got := r.Deliver(t.Context(), []*Job{newJob(1, "H"), newJob(2, "H"), newJob(3, "H"), newJob(4, "H")}, nil)
 				if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(TargetFailure{}, "At", "Message")); diff != "" {
 					t.Errorf("outcomes (-want +got):\n%s", diff)
 				}

@@ -36,7 +36,7 @@ func TestEveryAttemptYieldsOneSample(t *testing.T) {
 			job.Waits = Waits{Firestore: 40 * time.Millisecond, Lane: 10 * time.Millisecond, Backoff: 20 * time.Millisecond}
 			job.Record.CreatedAt = time.Now().Add(-70 * time.Millisecond)
 		}
-		r.Deliver(t.Context(), run)
+		r.Deliver(t.Context(), run, nil)
 		sample := LagSample{
 			At: time.Now(), Outbox: "accOutbox", Lane: contracts.CriticalLane, EventType: "RoleChanged",
 			Target: "A", Attempt: 2, Outcome: "acked",
@@ -62,7 +62,7 @@ func TestReplaysAreToldApart(t *testing.T) {
 		live, replay := newJob(1, "A"), newJob(2, "A")
 		replay.Replay = "dead-letter"
 		replay.Record.CreatedAt = time.Now().Add(-time.Hour)
-		r.Deliver(t.Context(), []*Job{live, replay})
+		r.Deliver(t.Context(), []*Job{live, replay}, nil)
 		var marks []bool
 		for _, s := range samples.samples {
 			marks = append(marks, s.Replay)
@@ -108,7 +108,7 @@ func TestLagIsNeverNegativeAndNeverFromTheYearOne(t *testing.T) {
 		ahead.Record.CreatedAt = time.Now().Add(time.Second)
 		unknown.Record.CreatedAt = time.Time{}
 		unknown.Waits.Lane = 5 * time.Millisecond
-		r.Deliver(t.Context(), []*Job{ahead, unknown})
+		r.Deliver(t.Context(), []*Job{ahead, unknown}, nil)
 		got := []int64{samples.samples[0].LagMs, samples.samples[1].LagMs}
 		if diff := cmp.Diff([]int64{0, 5}, got); diff != "" {
 			t.Errorf("lags (-want +got):\n%s", diff)
@@ -129,11 +129,11 @@ func TestMetricsAreBoundedByTheCatalog(t *testing.T) {
 	for i, eventType := range []string{"RoleChanged", "WalletDeducted", "WalletCredited", "Invented-1", "Invented-2"} {
 		job := newJob(i, "A")
 		job.Record.EventType = eventType
-		r.Deliver(t.Context(), []*Job{job})
+		r.Deliver(t.Context(), []*Job{job}, nil)
 	}
 	stranger := newJob(9, "A")
 	stranger.Record.Outbox = "strangeOutbox"
-	r.Deliver(t.Context(), []*Job{stranger})
+	r.Deliver(t.Context(), []*Job{stranger}, nil)
 
 	for label, want := range map[string]float64{"RoleChanged": 1, "Wallet*": 2, "other": 3} {
 		if got := value(t, reg, "relay_delivery_attempts_total", label, "acked"); got != want {

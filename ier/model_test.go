@@ -47,7 +47,7 @@ func TestRouterModel(t *testing.T) {
 		for round := 0; len(queue) > 0; round++ {
 			run := queue[:rapid.IntRange(1, len(queue)).Draw(t, "run")]
 			rest := queue[len(run):]
-			outcomes := r.Deliver(context.Background(), run)
+			outcomes := r.Deliver(context.Background(), run, nil)
 			var left []*Job
 			for i, job := range run {
 				o := outcomes[i]
@@ -190,7 +190,7 @@ func playBreaker(steps []step) string {
 		case "cut":
 			answer, cut = errOut, cancel
 		}
-		r.Deliver(ctx, []*Job{newJob(1, "A")})
+		r.Deliver(ctx, []*Job{newJob(1, "A")}, nil)
 		cancel()
 		if got := calls > before; got != wantCall {
 			return fmt.Sprintf("step %d, %s: passed is %v, want %v", i, s.do, got, wantCall)

@@ -57,7 +57,7 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 					if job.Record.AggregateID = fmt.Sprint(aggregate); aggregate == 0 {
 						job.Others = []string{"A"}
 					}
-					if r.Deliver(t.Context(), []*Job{job}); !r.Open("A") {
+					if r.Deliver(t.Context(), []*Job{job}, nil); !r.Open("A") {
 						if i+1 != test.closes {
 							t.Fatalf("probe %d closed the breaker, want it to be probe %d", i+1, test.closes)
 						}
@@ -105,7 +105,7 @@ func (p *probing) asks(aggregate string) bool {
 	p.target.err = errAttributable
 	job := newJob(1, "A")
 	job.Record = recordOf(aggregate)
-	return len(p.router.Deliver(p.t.Context(), []*Job{job})[0].Failed) > 0
+	return len(p.router.Deliver(p.t.Context(), []*Job{job}, nil)[0].Failed) > 0
 }
 
 // waits lasts until one of an aggregate may probe.

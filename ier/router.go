@@ -40,14 +40,22 @@ func New(cfg Config) (*Router, error) {
 //
 // It returns when all targets have answered. When ctx ends it returns as soon
 // as the calls under way have, and attempts nothing new.
-func (r *Router) Deliver(ctx context.Context, run []*Job) []Outcome {
+//
+// waits is told, before and as targets answer, for which of them the run waits still; it
+// must not keep the list. nil: nobody is told.
+func (r *Router) Deliver(ctx context.Context, run []*Job, waits func(targets []string)) []Outcome {
 	legs := split(run)
+	open := newAwaited(legs, waits)
 	var wg sync.WaitGroup
 	for _, l := range legs[min(1, len(legs)):] {
-		wg.Go(func() { r.attempt(ctx, run, l) })
+		wg.Go(func() {
+			r.attempt(ctx, run, l)
+			open.answered(l.target)
+		})
 	}
 	if len(legs) > 0 {
 		r.attempt(ctx, run, legs[0])
+		open.answered(legs[0].target)
 	}
 	wg.Wait()
 	return gather(run, legs)

@@ -116,7 +116,7 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := setup(t, Config{Targets: test.targets, Now: func() time.Time { return at }})
-			got := r.Deliver(t.Context(), test.run)
+			got := r.Deliver(t.Context(), test.run, nil)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("outcomes (-want +got):\n%s", diff)
 			}
@@ -132,7 +132,7 @@ func TestTargetsAreServedAtTheSameTime(t *testing.T) {
 		})
 		r := setup(t, Config{Targets: map[string]Target{"A": slow, "B": slow, "C": slow}})
 		start := time.Now()
-		r.Deliver(t.Context(), []*Job{newJob(1, "A", "B", "C")})
+		r.Deliver(t.Context(), []*Job{newJob(1, "A", "B", "C")}, nil)
 		if got := time.Since(start); got != time.Second {
 			t.Errorf("three targets of a second each took %v, want 1s", got)
 		}
@@ -147,7 +147,7 @@ func TestParcelCarriesTheMessageOfItsTarget(t *testing.T) {
 	})}})
 	job := newJob(7, "A")
 	job.Data, job.Replay, job.Lane = []byte(`{"payload":1}`), "dead-1", contracts.BackgroundLane
-	r.Deliver(t.Context(), []*Job{job})
+	r.Deliver(t.Context(), []*Job{job}, nil)
 
 	want := Parcel{Record: job.Record, Lane: contracts.BackgroundLane, Message: &contracts.Message{
 		Data: job.Data, OrderingKey: "account-1",
@@ -168,7 +168,7 @@ func TestNothingIsAttemptedOnceTheContextHasEnded(t *testing.T) {
 	r := setup(t, Config{Targets: map[string]Target{"A": target}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got := r.Deliver(ctx, []*Job{newJob(1, "A")})
+	got := r.Deliver(ctx, []*Job{newJob(1, "A")}, nil)
 	if diff := cmp.Diff([]Outcome{{Blocked: []string{"A"}}}, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}

@@ -17,7 +17,7 @@ func deliverOf(t *testing.T, r *Router, aggregate int) Outcome {
 	t.Helper()
 	job := newJob(1, "A")
 	job.Record.AggregateID = fmt.Sprint(aggregate)
-	return r.Deliver(t.Context(), []*Job{job})[0]
+	return r.Deliver(t.Context(), []*Job{job}, nil)[0]
 }
 
 // Failures that count for one record are an outage when they are the rule across

@@ -50,7 +50,7 @@ func TestTraceNamesAttempts(t *testing.T) {
 		"FUNNEL": &scripted{answer: func(*contracts.Record) error { return fails(contracts.Attributable, "Refused") }},
 	})
 	job.Targets = []string{"FUNNEL", "ORG_SCHEDULE", "CLAIMS_HANDLER"}
-	router.Deliver(t.Context(), []*Job{job})
+	router.Deliver(t.Context(), []*Job{job}, nil)
 
 	got := map[string]sdktrace.ReadOnlySpan{}
 	for _, s := range recorder.Ended() {
@@ -101,7 +101,7 @@ func TestTraceGoesOnInMessages(t *testing.T) {
 			if !tc.traced {
 				job.Span = nil
 			}
-			router.Deliver(t.Context(), []*Job{job})
+			router.Deliver(t.Context(), []*Job{job}, nil)
 			want := tc.record
 			if !tc.same {
 				sc := recorder.Ended()[0].SpanContext()
@@ -127,7 +127,7 @@ func TestTraceTellsWhatStayedBehind(t *testing.T) {
 	})
 	second := *job
 	job.Targets, second.Targets = []string{"FUNNEL"}, []string{"FUNNEL"}
-	router.Deliver(t.Context(), []*Job{job, &second})
+	router.Deliver(t.Context(), []*Job{job, &second}, nil)
 	var got []string
 	for _, s := range recorder.Ended() {
 		got = append(got, attributesOf(s)["outbox_relay.outcome"])
@@ -144,10 +144,10 @@ func TestTraceIsSilentWhileABreakerIsOpen(t *testing.T) {
 	})
 	job.Targets = []string{"FUNNEL"}
 	for !router.Open("FUNNEL") {
-		router.Deliver(t.Context(), []*Job{job})
+		router.Deliver(t.Context(), []*Job{job}, nil)
 	}
 	tried := len(recorder.Ended())
-	router.Deliver(t.Context(), []*Job{job})
+	router.Deliver(t.Context(), []*Job{job}, nil)
 	if got := len(recorder.Ended()); got != tried {
 		t.Errorf("%d spans of a round in which nothing was attempted", got-tried)
 	}
@@ -165,7 +165,7 @@ func TestTraceReachesHandlers(t *testing.T) {
 	}
 	router, job, recorder := traced(t, map[string]Target{"CLAIMS_HANDLER": target})
 	job.Targets = []string{"CLAIMS_HANDLER"}
-	router.Deliver(t.Context(), []*Job{job})
+	router.Deliver(t.Context(), []*Job{job}, nil)
 	if want := recorder.Ended()[0].SpanContext(); !got.Equal(want) {
 		t.Errorf("the handler's span is %v, want %v", got.SpanID(), want.SpanID())
 	}

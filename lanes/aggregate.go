@@ -20,6 +20,7 @@ type aggregate struct {
 	place place
 	queue taskQueue
 	run   []*Task  // what a worker has; nil unless isRunning
+	needs []string // what the run waits for
 	woken []string // labels woken since the run began
 
 	refused   bool
@@ -40,15 +41,6 @@ type aggregate struct {
 func (a *aggregate) enqueue(t *Task, now time.Time) {
 	t.stay.queuedAt, t.stay.blockedAt = now, a.blockedFor(now)
 	a.queue.add(t)
-}
-
-// begin takes the next run out of the queue.
-func (a *aggregate) begin(limit int, now time.Time) {
-	a.place = isRunning
-	a.run = a.queue.take(limit, now)
-	for _, t := range a.run {
-		a.clock(t, now)
-	}
 }
 
 // clock adds t's time in the queue to what it waited and backed off.
@@ -95,31 +87,4 @@ func (a *aggregate) wake(on string) {
 			t.stay.notBefore = time.Time{}
 		}
 	}
-}
-
-// readyList holds the aggregates that can run, first come first served.
-type readyList struct {
-	first, last *aggregate
-	size        int
-}
-
-func (l *readyList) push(a *aggregate) {
-	if l.last == nil {
-		l.first = a
-	} else {
-		l.last.next = a
-	}
-	l.last = a
-	l.size++
-}
-
-// pop must not be called on an empty list.
-func (l *readyList) pop() *aggregate {
-	a := l.first
-	l.first, a.next = a.next, nil
-	if l.first == nil {
-		l.last = nil
-	}
-	l.size--
-	return a
 }

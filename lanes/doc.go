@@ -13,9 +13,10 @@
 // A task that waits for its retry holds back the higher versions of its own
 // aggregate and nothing else.
 //
-// Workers are shared by what tasks need, their targets: the runs whose first task
-// needs a target have [Config].Share of the workers at most, so that one that answers
-// slowly leaves some to the others. The later tasks of a run do not count.
+// Workers are shared by what tasks need, their targets: the runs that wait for a
+// target have [Config].Share of the workers at most, so that one that answers slowly
+// leaves some to the others. A run waits for the needs of all its tasks, until
+// [Pool.WaitsFor] tells that some are met.
 //
 // The package knows neither where tasks come from nor where they go.
 package lanes

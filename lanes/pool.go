@@ -166,8 +166,12 @@ func (p *Pool) add(t *Task) {
 		return
 	}
 	a.enqueue(t, now)
-	if a.place == isWaiting && a.queue.head() == t {
+	switch {
+	case a.queue.head() != t:
+	case a.place == isWaiting:
 		p.endWait(a, now)
+	case a.place == isReady:
+		p.reclass(a)
 	}
 }
 
@@ -178,7 +182,7 @@ func (p *Pool) makeReady(a *aggregate) {
 	p.ready++
 	a.place, a.turn, a.class = isReady, p.readied, p.classOf(a.queue.head())
 	a.class.ready.push(a)
-	if !p.full(a.class) {
+	if p.hasRoom(a.class) {
 		p.staff(1)
 	}
 }

@@ -99,12 +99,5 @@ func (q taskQueue) head() *Task {
 
 func (q *taskQueue) add(t *Task) { heap.Push(q, t) }
 
-// take removes the head and up to limit-1 tasks behind it, ending before the
-// first that waits for its retry.
-func (q *taskQueue) take(limit int, now time.Time) []*Task {
-	run := make([]*Task, 0, min(limit, len(*q)))
-	for len(run) < cap(run) && (len(run) == 0 || !q.head().waits(now)) {
-		run = append(run, heap.Pop(q).(*Task))
-	}
-	return run
-}
+// pop removes the head.
+func (q *taskQueue) pop() *Task { return heap.Pop(q).(*Task) }

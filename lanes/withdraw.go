@@ -60,7 +60,10 @@ func (p *Pool) withdraw(aggregate string, match func(*Task) bool) (taken []*Task
 	switch head := kept.head(); {
 	case a.place == isRunning: // the end of its run finds its place
 		return taken, false
-	case a.place == isReady && head != nil && !head.waits(now), a.place == isWaiting && head == before:
+	case a.place == isWaiting && head == before:
+		return taken, false
+	case a.place == isReady && head != nil && !head.waits(now):
+		p.reclass(a)
 		return taken, false
 	case a.place == isReady:
 		a.class.ready.remove(a)
@@ -69,25 +72,4 @@ func (p *Pool) withdraw(aggregate string, match func(*Task) bool) (taken []*Task
 		p.stopWait(a, now)
 	}
 	return taken, p.settle(a, now)
-}
-
-// remove takes a out of the list.
-func (l *readyList) remove(a *aggregate) {
-	var before *aggregate
-	for at := l.first; at != nil; before, at = at, at.next {
-		if at != a {
-			continue
-		}
-		if before == nil {
-			l.first = a.next
-		} else {
-			before.next = a.next
-		}
-		if l.last == a {
-			l.last = before
-		}
-		a.next = nil
-		l.size--
-		return
-	}
 }

@@ -3,6 +3,7 @@ package lanes
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -24,25 +25,16 @@ func (p *Pool) staff(n int) {
 }
 
 func (p *Pool) work() {
-	var ran *class
-	for {
-		a, c := p.take(ran)
-		if a == nil {
-			return
-		}
+	for a := p.take(); a != nil; a = p.take() {
 		p.finish(a, p.handle(a))
-		ran = c
 	}
 }
 
-// take begins the run of the aggregate whose turn it is, for a worker whose last run,
-// if any, was of a class. It returns nil when the worker has to end.
-func (p *Pool) take(ran *class) (*aggregate, *class) {
+// take begins the run of the aggregate whose turn it is. It returns nil when the worker
+// has to end.
+func (p *Pool) take() *aggregate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if ran != nil {
-		p.occupy(ran, -1)
-	}
 	var c *class
 	if p.open() {
 		c = p.next()
@@ -52,16 +44,26 @@ func (p *Pool) take(ran *class) (*aggregate, *class) {
 		if p.workers == 0 && p.quiet != nil {
 			close(p.quiet)
 		}
-		return nil, nil
+		return nil
 	}
 	a := c.ready.pop()
 	p.ready--
-	p.occupy(c, 1)
-	if ran != nil && len(ran.needs) > 1 && p.next() != nil {
-		p.staff(1) // one run that ended may have made room for several
+	p.begin(a, time.Now())
+	return a
+}
+
+// begin takes a's next run out of its queue: the head and what may join it. It ends
+// before the first task that waits for its retry.
+func (p *Pool) begin(a *aggregate, now time.Time) {
+	a.place = isRunning
+	a.run = make([]*Task, 0, min(p.cfg.Policy.Run, len(a.queue)))
+	a.needs = slices.Clip(a.queue.head().Needs) // clipped: it is the task's own
+	for len(a.run) < cap(a.run) && (len(a.run) == 0 || !a.queue.head().waits(now)) && p.joins(a, a.queue.head()) {
+		t := a.queue.pop()
+		a.clock(t, now)
+		a.run = append(a.run, t)
 	}
-	a.begin(p.cfg.Policy.Run, time.Now())
-	return a, c
+	p.occupy(a.needs, 1)
 }
 
 // handle calls the handler and makes up for its faults.
@@ -114,6 +116,8 @@ func (p *Pool) conclude(a *aggregate, verdicts []Verdict, short bool) (shed []*T
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
+	p.occupy(a.needs, -1)
+	p.fill(len(a.needs) - 1) // the end of one run may make room for several: this worker takes one
 	for i, t := range a.run {
 		if verdicts[i].Action == Done {
 			p.judge(t, now)
@@ -133,7 +137,7 @@ func (p *Pool) conclude(a *aggregate, verdicts []Verdict, short bool) (shed []*T
 			a.enqueue(t, now)
 		}
 	}
-	a.run, a.woken = nil, nil
+	a.run, a.needs, a.woken = nil, nil, nil
 	if short && !p.closed {
 		if shed = p.shed(a, now); len(shed) > 0 {
 			return shed, false

@@ -35,7 +35,8 @@ func (r *Relay) deliver(ctx context.Context, run []*lanes.Task) []lanes.Verdict 
 		}
 		jobs, conclude, owners = append(jobs, job), append(conclude, end), append(owners, i)
 	}
-	for n, outcome := range r.router.Deliver(ctx, jobs) {
+	waits := func(targets []string) { r.pools[jobs[0].Lane].WaitsFor(run[0].Aggregate, targets) }
+	for n, outcome := range r.router.Deliver(ctx, jobs, waits) {
 		verdicts[owners[n]] = conclude[n](outcome)
 	}
 	if r.tracing != nil {

@@ -34,7 +34,7 @@ var (
 	memoryDesc = prometheus.NewDesc("relay_record_memory_bytes",
 		"What the records of a lane take up in memory, about; its inFlightMiB in the catalog bounds those that do not wait for a retry.", []string{"lane"}, nil)
 	targetWorkersDesc = prometheus.NewDesc("relay_target_workers",
-		"Workers of a lane that deliver to the target now: at most three quarters of them, where the lane has several targets.", []string{"lane", "target"}, nil)
+		"Workers of a lane whose records wait for the target now: at most three quarters of them, where the lane has several targets.", []string{"lane", "target"}, nil)
 	unsettledDesc = outboxDesc("relay_unsettled_records",
 		"Records whose outcome Firestore has not taken: their commits are not answered, and are tried again apart from other outboxes.")
 	targetWaitingDesc = prometheus.NewDesc("relay_target_waiting_records",

@@ -6,11 +6,9 @@ import (
 	"outboxrelay/contracts"
 )
 
-// shareOf is how many of a lane's workers may have a run that begins with a record for
-// the same target: a quarter is left to others, so that a target that takes its time, but
-// answers before its breaker opens, does not hold them up. Aggregates that have records
-// for a quick target before those for a slow one still may: a run counts for its first
-// record alone. 0, all of them, where the lane has one target.
+// shareOf is how many of a lane's workers may have a run that waits for the same target:
+// a quarter is left to others, so that a target that takes its time, but answers before
+// its breaker opens, does not hold them up. 0, all of them, where the lane has one target.
 func shareOf(c *contracts.Catalog, lane contracts.Lane) int {
 	if len(targetsOf(c, lane)) < 2 {
 		return 0

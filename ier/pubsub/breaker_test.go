@@ -30,7 +30,7 @@ func tripped(t *testing.T, openFor time.Duration) (c *cloud, router *ier.Router,
 		rec := parcels("key", n, n)[0].Record
 		return router.Deliver(t.Context(), []*ier.Job{{
 			Record: rec, Data: []byte(rec.EventID), Lane: contracts.CriticalLane, Targets: []string{"TARGET"}, Attempt: 1,
-		}})[0]
+		}}, nil)[0]
 	}
 	c.server.fail(func(context.Context, *pubsubpb.PublishRequest) error {
 		return status.Error(codes.PermissionDenied, "scripted")

@@ -24,7 +24,7 @@ func (p *Publisher) publish(ctx context.Context, runs []run, more bool) *verdict
 	for i, rows := range runs {
 		p.workers.do(func() {
 			defer calls.Done()
-			outcomes[i] = p.router.Deliver(sending, p.jobs(rows, more))
+			outcomes[i] = p.router.Deliver(sending, p.jobs(rows, more), nil)
 		})
 	}
 	calls.Wait()
