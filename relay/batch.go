@@ -95,7 +95,9 @@ func (r *reader) take(ctx context.Context, b batch, generation int, reach feed.R
 			}
 		case feed.StoppedSubmit:
 		case feed.StoppedLeaving:
-			return false, r.waitFor(ctx, entryOf(taken.Behind), event.Records[0].Position())
+			if older := entryOf(taken.Behind); !r.outbox.lingers(older) {
+				return false, r.waitFor(ctx, older, event.Records[0].Position())
+			}
 		default:
 			return taken.Stopped == feed.NotStopped, nil
 		}
@@ -108,17 +110,6 @@ func records(entries []*entry) []*feed.Record {
 		out[i] = &e.Record
 	}
 	return out
-}
-
-// waitFor waits until e has left memory, and has the feed read on from a place.
-func (r *reader) waitFor(ctx context.Context, e *entry, from Position) error {
-	select {
-	case <-r.intake.ledger.left(e):
-		r.intake.reread(from)
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // byVersion orders records so that within each aggregate the versions ascend.

@@ -132,7 +132,9 @@ func (r *reader) bringBack(ctx context.Context, page feed.ReadBack, docs []Doc) 
 				return nil, err
 			}
 		case feed.StoppedLeaving:
-			return r.intake.ledger.left(entryOf(taken.Behind)), nil
+			if older := entryOf(taken.Behind); !r.outbox.lingers(older) {
+				return r.intake.ledger.left(older), nil
+			}
 		case feed.StoppedStale:
 			return make(chan struct{}), nil
 		case feed.StoppedSubmit:

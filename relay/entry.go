@@ -33,7 +33,10 @@ type entry struct {
 	blamed   blame     // what its dead letter says if its attempts are used up
 	wait     time.Time // not to be delivered before; set for records that were retrying when read
 
-	hasLeft chan struct{} // closed when it has left memory, if somebody waits for that; guarded by the ledger
+	// Guarded by the ledger: since when it leaves memory, and what is closed when it has,
+	// or does not soon, if somebody waits for that.
+	leaves  time.Time
+	hasLeft chan struct{}
 }
 
 // describe fills in what the feeds and its lane know of e, which was read as d by in;

@@ -73,6 +73,7 @@ func (o *outbox) left(e *entry, a feed.Action) {
 	switch a.Do {
 	case feed.SaveIt:
 		e.saved(contracts.Pending)
+		o.ledger.leaves(e, o.now())
 		o.settle(e, &settlement{entry: e, kind: settleProgress, at: o.now(), size: 4096})
 	case feed.Forget:
 		e.trail.end(outcomeLeft)

@@ -77,31 +77,6 @@ func (l *ledger) judge(d Doc, by *intake) (j feed.Judgement, leaves *entry) {
 	return j, leaves
 }
 
-// left returns a channel that is closed when e, which is leaving, has left memory:
-// at once if it has.
-func (l *ledger) left(e *entry) <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.machine.Leaves(&e.Record) {
-		return closed
-	}
-	if e.hasLeft == nil {
-		e.hasLeft = make(chan struct{})
-	}
-	return e.hasLeft
-}
-
-// closed is a channel that is.
-var closed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// wake tells whoever waits for e to leave memory.
-func (e *entry) wake() {
-	if e.hasLeft != nil {
-		close(e.hasLeft)
-		e.hasLeft = nil
-	}
-}
-
 // look reads the state machine.
 func look[T any](l *ledger, f func(*feed.Machine) T) T {
 	l.mu.Lock()

@@ -13,7 +13,10 @@ import (
 // does; where that is in doubt it reads the document again, and returns it as it
 // stands now.
 func (o *outbox) judge(ctx context.Context, d Doc, by *intake) (now Doc, j feed.Judgement, leaves *entry) {
-	if j, leaves = o.ledger.judge(d, by); j != feed.Doubtful {
+	switch j, leaves = o.ledger.judge(d, by); {
+	case j == feed.Leaving && o.lingers(leaves):
+		return d, feed.Known, nil
+	case j != feed.Doubtful:
 		return d, j, leaves
 	}
 	again, same := o.readAgain(ctx, d)

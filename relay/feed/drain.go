@@ -152,7 +152,7 @@ func (f *Feed) backEnded(g *Gate, upTo Position) {
 // written.
 func (f *Feed) passHeld(g *Gate, id string) {
 	r := f.machine.held[id]
-	if r != nil && r.feed() == f && !f.machine.overtakes(r) && !g.outdated(r.Position()) {
+	if r != nil && r.stage != stageLeaving && r.feed() == f && !f.machine.overtakes(r) && !g.outdated(r.Position()) {
 		g.pass(r)
 	}
 }
@@ -167,7 +167,7 @@ func (f *Feed) admitBack(r *Record, g *Gate) (stop Stop, behind *Record) {
 	m := f.machine
 	_, left := g.left[r.ID]
 	if held := m.held[r.ID]; held != nil {
-		if held.stage == stageLeaving {
+		if m.Leaves(held) {
 			return StoppedLeaving, held
 		}
 		f.passHeld(g, r.ID)
@@ -179,11 +179,13 @@ func (f *Feed) admitBack(r *Record, g *Gate) (stop Stop, behind *Record) {
 		}
 		return NotStopped, nil
 	}
-	if leaving := m.leaving[r.Aggregate]; len(leaving) > 0 {
-		return StoppedLeaving, leaving[0]
-	}
 	if f.readUpTo().Before(r.Position()) {
 		return StoppedStale, nil // the feed was sent back: it comes to older ones first
+	}
+	if older, behind := f.waitsFor(r); older != nil {
+		return StoppedLeaving, older
+	} else if behind {
+		return NotStopped, nil
 	}
 	switch {
 	case r.Faulty || !left && g.more == 0 || !slices.Contains(r.Targets, g.target): // the feed sees to it

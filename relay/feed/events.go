@@ -97,6 +97,10 @@ type (
 		Blocked, Gated []string
 		Unsaved        bool
 	}
+	// Lingers is a record that leaves memory for long, as its progress is not written:
+	// nobody waits for it any more. Younger ones of its aggregate are left behind the
+	// aggregate's gate, which opens once it has left.
+	Lingers struct{ Record *Record }
 	// Holds is a record that is in no lane and is to be held, as its aggregate is
 	// frozen.
 	Holds struct{ Record *Record }
@@ -201,6 +205,7 @@ func (Back) event()      {}
 func (BackEnded) event() {}
 func (Sized) event()     {}
 func (Found) event()     {}
+func (Lingers) event()   {}
 func (Missed) event()    {}
 func (Reread) event()    {}
 func (Refused) event()   {}

@@ -152,8 +152,8 @@ func (f *Feed) admit(r *Record) (leavesFirst *Record, admitted bool) {
 	if m.has(r, f) {
 		return nil, false
 	}
-	if leaving := m.leaving[r.Aggregate]; len(leaving) > 0 {
-		return leaving[0], false
+	if older, left := f.waitsFor(r); older != nil || left {
+		return older, false
 	}
 	switch {
 	case r.Faulty:

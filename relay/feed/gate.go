@@ -1,8 +1,8 @@
 package feed
 
 // Gate holds back the records of one target whose breaker is open, or of one
-// aggregate: one that has too many behind a failing head, or whose freeze is
-// being released. They stay pending in Firestore, out of memory.
+// aggregate: one that has too many behind a failing head, of which one lingers, or
+// whose freeze is being released. They stay pending in Firestore, out of memory.
 //
 // The gate of an aggregate opens at once: the feed goes back to the oldest that
 // was left behind. The gate of a target opens slowly, see drain: what is left
@@ -18,6 +18,9 @@ type Gate struct {
 	feed   *Feed
 	target string // "" for an aggregate's gate
 	frozen bool   // the gate of a freeze: what is behind it waits for a person
+	// lingering: the gate of an aggregate of which a record lingers, which opens once
+	// that has left memory.
+	lingering bool
 	// from is where what was left behind begins; for a target's gate the place
 	// after which it is read back, which moves on with each page.
 	from Position
@@ -84,13 +87,14 @@ func (f *Feed) bringsBack(r *Record) {
 
 // leaveAt leaves r behind the aggregate's gate of that key, which it closes
 // if need be.
-func (f *Feed) leaveAt(key string, r *Record) {
+func (f *Feed) leaveAt(key string, r *Record) *Gate {
 	g := f.gates[key]
 	if g == nil {
 		g = &Gate{feed: f, from: r.Position(), frozen: key == freezeGate(r.AggregateID)}
 		f.gates[key] = g
 	}
 	g.leave(r)
+	return g
 }
 
 func (g *Gate) leave(r *Record) {

@@ -44,7 +44,7 @@ const (
 	Unknown Judgement = iota
 	// Known: it is in memory, or was settled after this read.
 	Known
-	// Leaving: it is in memory and about to leave: read it again once it has.
+	// Leaving: it is in memory and about to leave, soon: read it again once it has.
 	Leaving
 	// Doubtful: it may have been settled after this read, which is forgotten: read it
 	// again.
@@ -58,7 +58,7 @@ func (m *Machine) Judge(d Sight, by contracts.Lane) (j Judgement, leaves *Record
 		m.heard = d.ReadTime
 	}
 	if r, ok := m.held[d.ID]; ok {
-		if r.stage == stageLeaving {
+		if r.stage == stageLeaving && !r.lingers {
 			return Leaving, r
 		}
 		return Known, nil
@@ -163,33 +163,6 @@ func (m *Machine) buried(r *Record) {
 	}
 }
 
-// beginLeaving makes r one that leaves memory once its progress is written.
-func (m *Machine) beginLeaving(r *Record) {
-	r.stage = stageLeaving
-	m.leaving[r.Aggregate] = append(m.leaving[r.Aggregate], r)
-}
-
-// overtakes reports whether an older record of r's aggregate is leaving: it is read
-// again after that, and goes before r.
-func (m *Machine) overtakes(r *Record) bool {
-	return slices.ContainsFunc(m.leaving[r.Aggregate], func(older *Record) bool {
-		return older != r && older.Version <= r.Version
-	})
-}
-
-// hasLeft is the end of that, also for one that somebody else settled meanwhile.
-func (m *Machine) hasLeft(r *Record) {
-	before := m.leaving[r.Aggregate]
-	after := slices.DeleteFunc(before, func(each *Record) bool { return each == r })
-	if len(after) == len(before) {
-		return
-	}
-	if m.leaving[r.Aggregate] = after; len(after) == 0 {
-		delete(m.leaving, r.Aggregate)
-	}
-	m.do(Action{Do: Wake, Record: r})
-}
-
 // rest moves r between the records that wait for a retry and those that run.
 // Resting ones do not fill their feed's room.
 func (m *Machine) rest(r *Record, resting bool) {
@@ -227,8 +200,10 @@ func (m *Machine) Holds(aggregateID string) bool {
 	return false
 }
 
-// Leaves reports whether r is about to leave memory.
-func (m *Machine) Leaves(r *Record) bool { return slices.Contains(m.leaving[r.Aggregate], r) }
+// Leaves reports whether r is about to leave memory, soon.
+func (m *Machine) Leaves(r *Record) bool {
+	return !r.lingers && slices.Contains(m.leaving[r.Aggregate], r)
+}
 
 // Quiet reports whether nothing is in memory and nothing is being written.
 func (m *Machine) Quiet() bool { return len(m.held) == 0 && m.writing == 0 }

@@ -15,7 +15,7 @@ import (
 // TestModel plays a feed against a model of Firestore, its lane and its targets:
 // records are appended and read in pages, delivered and parked in any order that
 // the rules allow, while targets go down and come back, the lane refuses some, and
-// aggregates are frozen and released. Some are in backoff at the start. Whatever the order, each record reaches each of its targets, those
+// aggregates are frozen and released. Commits may take long. Some are in backoff at the start. Whatever the order, each record reaches each of its targets, those
 // of one aggregate in the order of their versions, memory stays within the feed's
 // capacity, and after each event the invariant holds.
 func TestModel(t *testing.T) {
@@ -28,6 +28,7 @@ func TestModel(t *testing.T) {
 			"deliver": m.deliver,
 			"commit":  m.commit,
 			"drain":   m.drain,
+			"linger":  m.linger,
 			"break":   m.breakTarget,
 			"mend":    m.mendTarget,
 			"freeze":  m.freeze,

@@ -34,6 +34,15 @@ func (m *model) meanwhile() {
 		m.commit(m.t)
 	case 2:
 		m.freeze(m.t)
+	case 3:
+		m.linger(m.t)
+	}
+}
+
+// linger has a record that leaves memory do so for long.
+func (m *model) linger(t *rapid.T) {
+	if len(m.saving) > 0 {
+		m.step(Lingers{rapid.SampledFrom(m.saving).Draw(t, "lingers").Record})
 	}
 }
 

@@ -28,6 +28,7 @@ type Record struct {
 	resting bool        // it waits for a retry
 	awaits  bool        // ... that costs no attempt: a target is out, or failed as if it were
 	changed time.Time   // of the document: when it was changed last, as last read or written
+	lingers bool        // it leaves, and its progress is not written for long
 	writing bool        // a settlement of it is on its way
 	next    *Settlement // waits for that one
 	burying bool        // its dead letter is on its way: younger ones of its aggregate wait

@@ -30,6 +30,8 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 		m.becomes(e.Record, m.turn(e))
 	case Tried:
 		m.becomes(e.Record, m.tried(e))
+	case Lingers:
+		m.lingers(e.Record)
 	case Holds:
 		m.becomes(e.Record, m.hold(e.Record))
 	case Withdrawn:
