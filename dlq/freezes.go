@@ -12,25 +12,24 @@ func (q *Queue) Freezes(ctx context.Context, p Page) (Paged[*Freeze], error) {
 	return page(ctx, q, "freezes", query, nil, p, DecodeFreeze)
 }
 
-// freezePage is the page size of AllFreezes, and how many freezes FreezesOf
-// reads at once.
+// freezePage is how many freezes FreezesAfter and FreezesOf read at once.
 const freezePage = 300
 
-// AllFreezes reads every freeze.
-func (q *Queue) AllFreezes(ctx context.Context) ([]*Freeze, error) {
+// FreezesAfter reads some freezes in the order of their document IDs, from behind one of
+// these on. last is where to go on; empty: there are no more.
+func (q *Queue) FreezesAfter(ctx context.Context, id string) (some []*Freeze, last string, err error) {
 	query := Query{Collection: contracts.CollectionFrozen, OrderBy: []Order{{Field: FieldID}}, Limit: freezePage}
-	var all []*Freeze
-	for {
-		page, err := q.store.Query(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, decodeFreezes(page)...)
-		if len(page) < query.Limit {
-			return all, nil
-		}
-		query.StartAfter = []any{page[len(page)-1].ID}
+	if id != "" {
+		query.StartAfter = []any{id}
 	}
+	page, err := q.store.Query(ctx, query)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(page) == query.Limit {
+		last = page[len(page)-1].ID
+	}
+	return decodeFreezes(page), last, nil
 }
 
 // FreezesOf reads the freezes of aggregates, as they stand now. One that is not

@@ -25,7 +25,8 @@ type follower struct {
 	wake   <-chan struct{}
 	bell   <-chan struct{}
 	update func(ctx context.Context) error
-	// poll reads all that there is and reports whether that held news.
+	// poll reads all that there is and reports whether that held news. It bounds its
+	// reads itself, as there may be many.
 	poll func(ctx context.Context) (news bool, err error)
 }
 
@@ -33,7 +34,7 @@ type follower struct {
 func (f *follower) load(ctx context.Context) {
 	delay := newRetryDelay(f.tuning.ListenBackoff, f.tuning.ListenBackoffMax)
 	for ctx.Err() == nil {
-		_, err := f.bounded(ctx, f.poll)
+		_, err := f.poll(ctx)
 		if err == nil {
 			return
 		}
@@ -73,7 +74,7 @@ func (f *follower) keep(ctx context.Context, rebuild chan struct{}) {
 			return
 		case <-tick.C:
 			var news bool
-			if news, err = f.bounded(ctx, f.poll); news {
+			if news, err = f.poll(ctx); news {
 				signal(rebuild)
 			}
 		case <-f.wake:
@@ -93,17 +94,11 @@ func (f *follower) keep(ctx context.Context, rebuild chan struct{}) {
 }
 
 func (f *follower) updated(ctx context.Context, again chan struct{}) error {
-	_, err := f.bounded(ctx, func(ctx context.Context) (bool, error) { return false, f.update(ctx) })
+	err := f.tuning.within(ctx, f.update)
 	if err != nil {
 		signal(again)
 	}
 	return err
-}
-
-func (f *follower) bounded(ctx context.Context, read func(context.Context) (bool, error)) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.tuning.CommitTimeout)
-	defer cancel()
-	return read(ctx)
 }
 
 // supervise opens a watch after another, each with a context of its own.

@@ -60,7 +60,14 @@ func (c *laneControls) of(lane contracts.Lane) dlq.LaneControl {
 func (r *Relay) followLanes() *follower {
 	wake := make(chan struct{}, 1)
 	return &follower{
-		name: "lane controls", tuning: r.tuning, log: r.log, wake: wake, bell: r.queue.Hear(dlq.BellLanes), poll: r.controls.read,
+		name: "lane controls", tuning: r.tuning, log: r.log, wake: wake, bell: r.queue.Hear(dlq.BellLanes),
+		poll: func(ctx context.Context) (news bool, err error) {
+			err = r.tuning.within(ctx, func(ctx context.Context) error {
+				news, err = r.controls.read(ctx)
+				return err
+			})
+			return news, err
+		},
 		watch: func(ctx context.Context) error { return r.queue.WatchLanes(ctx, func() { signal(wake) }) },
 		update: func(ctx context.Context) error {
 			_, err := r.controls.read(ctx)
@@ -77,11 +84,28 @@ func (r *Relay) followFreezes() *follower {
 			return r.queue.WatchFreezes(ctx, func(all []*dlq.Freeze) { r.freezes.told(all) })
 		},
 		poll: func(ctx context.Context) (bool, error) {
-			all, err := r.queue.AllFreezes(ctx)
+			all, err := r.allFreezes(ctx)
 			if err != nil {
 				return false, err
 			}
 			return r.freezes.told(all), nil
 		},
 	}
+}
+
+// allFreezes reads every freeze.
+func (r *Relay) allFreezes(ctx context.Context) (all []*dlq.Freeze, err error) {
+	for after, more := "", true; more; {
+		err := r.tuning.patiently(ctx, func(ctx context.Context) error {
+			some, last, err := r.queue.FreezesAfter(ctx, after)
+			if err == nil {
+				all, after, more = append(all, some...), last, last != ""
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }

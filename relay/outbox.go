@@ -250,7 +250,12 @@ func (o *outbox) sweepPage(ctx context.Context, scan Scan) (page []Doc, full boo
 // pageByID hands every document of a scan to take, in the order of their IDs.
 func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error {
 	for {
-		page, full, err := o.sweepPage(ctx, scan)
+		var page []Doc
+		var full bool
+		err := o.tuning.patiently(ctx, func(ctx context.Context) (err error) {
+			page, full, err = o.sweepPage(ctx, scan)
+			return err
+		})
 		if err != nil {
 			return err
 		}
