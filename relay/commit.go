@@ -16,7 +16,7 @@ import (
 // the document that causes it, so that the others of the batch are settled all
 // the same: also if it is a panic.
 func (s *settler) write(ctx context.Context, batch []*settlement) {
-	if err := s.guard.do(partSettler, func() error { return s.try(ctx, batch) }); !panicked(err) {
+	if err := s.guard.do(partSettler, func() error { return s.try(ctx, &batch) }); !panicked(err) {
 		return
 	}
 	batch = slices.DeleteFunc(slices.Clone(batch), func(st *settlement) bool { return st.over })
@@ -28,16 +28,17 @@ func (s *settler) write(ctx context.Context, batch []*settlement) {
 	}
 }
 
-// try is write, but for its panics.
-func (s *settler) try(ctx context.Context, batch []*settlement) error {
-	if err := s.exhume(ctx, batch); err != nil {
+// try is write, but for its panics. It takes out of the batch what came another way
+// before it is sent.
+func (s *settler) try(ctx context.Context, batch *[]*settlement) error {
+	if err := s.exhume(ctx, *batch); err != nil {
 		if !panicked(err) && ctx.Err() == nil {
-			s.unanswered(ctx, batch, err)
+			s.unanswered(ctx, *batch, err)
 		}
 		return err
 	}
-	if batch = s.withoutStale(ctx, s.fence(batch)); len(batch) > 0 {
-		s.send(ctx, batch)
+	if *batch = s.withoutStale(ctx, s.fence(*batch)); len(*batch) > 0 {
+		s.send(ctx, *batch)
 	}
 	return nil
 }
