@@ -17,6 +17,11 @@
 // is at work, a process has two of them under way, as two publishers would (assist.go). Both are done
 // only where the optional index is.
 //
+// There, what a claim reads is bounded, whatever waits. Rows that a parked one holds back, or that others have, may be the oldest by
+// hundreds of thousands: so a window is widened to a bound, and past that claims walk over aggregates, each on from where the last one
+// stopped, until there is nothing left to pass by (walk.go). Until then a backlog is published in turns of its aggregates rather than
+// by age.
+//
 // A publisher that dies, or whose connection does, loses its locks with its transaction, and its
 // rows are claimed anew. What it has on its way to the topic may arrive after that, as duplicates:
 // it is a run from a head on as well, so that the first deliveries are in order all the same.

@@ -18,7 +18,7 @@ func TestIsolationIsNotTheDatabasesDefault(t *testing.T) {
 	for _, test := range []struct {
 		window  int
 		indexed bool
-	}{{100, false}, {100, true}, {0, true}} {
+	}{{100, false}, {100, true}, {0, true}, {walking, true}} {
 		tx, err := begin(t.Context(), strict, test.window, test.indexed)
 		if err != nil {
 			t.Fatal(err)

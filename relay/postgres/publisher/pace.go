@@ -7,15 +7,18 @@ import (
 
 // report is what came of a round.
 type report struct {
-	near      bool // its claim was
-	indexed   bool // a near claim may be made
-	claimed   int  // rows locked
-	usable    int  // of these could be published
-	batch     int  // how many could be claimed
-	alone     bool // no other process was at work, for all that the claim saw
-	more      bool // there may be rows beyond what the claim looked at
-	published int  // rows acknowledged and marked
-	outage    bool // the topic is out
+	near      bool       // its claim was
+	walk      bool       // its claim walked over aggregates
+	end       *aggregate // where that has stopped, nil: at the last one
+	passed    int        // aggregates that it passed by, as they are held back
+	indexed   bool       // a near claim may be made
+	claimed   int        // rows locked
+	usable    int        // of these could be published
+	batch     int        // how many could be claimed
+	alone     bool       // no other process was at work, for all that the claim saw
+	more      bool       // there may be rows beyond what the claim looked at
+	published int        // rows acknowledged and marked
+	outage    bool       // the topic is out
 	err       error
 }
 
@@ -30,6 +33,17 @@ type pace struct {
 	full   int  // full batches in a row
 	near   bool // the next claim is
 	nears  lull // near claims that are let pass
+
+	walk    bool       // the next claim walks over aggregates
+	from    *aggregate // and goes on behind this one
+	passed  int        // on this way, those that are held back
+	windows lull       // windows that are let pass meanwhile
+}
+
+// look is how a claim looks for rows.
+type look struct {
+	window int        // as of transaction
+	from   *aggregate // of a walk, as of transaction
 }
 
 // narrowAfter is after how many full batches in a row a window that had to be wide is tried at half of it.
@@ -39,16 +53,22 @@ const narrowAfter = 4
 // with many rows, leave enough of the others.
 const sight = 4
 
+// widest is how many times that, at most, where a claim may walk instead: some thousand rows, which take a few milliseconds.
+const widest = 16
+
 func newPace(batch int, poll time.Duration, failures backoff) *pace {
 	return &pace{poll: poll, failures: failures, batch: batch, window: sight * batch}
 }
 
-// look is the window of the next claim, 0: it is near.
-func (p *pace) look() int {
-	if p.near {
-		return 0
+// look is how the next claim looks.
+func (p *pace) look() look {
+	switch {
+	case p.near:
+		return look{}
+	case p.walk:
+		return look{window: walking, from: p.from}
 	}
-	return p.window
+	return look{window: p.window}
 }
 
 // next is the wait after a round. awake tells whether a notification may cut it short: not where
@@ -65,6 +85,10 @@ func (p *pace) next(r report) (wait time.Duration, awake bool) {
 	p.row = 0
 	full := r.claimed >= r.batch
 	switch {
+	case r.walk:
+		if p.walked(r, full) {
+			return 0, true
+		}
 	case r.near:
 		if full {
 			p.nears.paidOff(2*r.usable >= r.batch) // else others have the heads
@@ -74,20 +98,46 @@ func (p *pace) next(r report) (wait time.Duration, awake bool) {
 		}
 		return 0, true
 	case full:
+		p.windows = lull{}
 		if p.full++; p.full%narrowAfter == 0 {
 			p.window = max(sight*p.batch, p.window/2)
 		}
 		p.near = r.indexed && p.nears.heeds()
+		return 0, true
+	case r.more && r.indexed && p.window >= widest*sight*p.batch: // and what is far is looked for by aggregate
+		p.walk, p.from, p.passed, p.full = true, nil, 0, 0
+		p.windows.paidOff(false)
 		return 0, true
 	case r.more: // all that is in sight belongs to others or waits: look farther
 		p.window *= 4
 		p.full = 0
 		p.near = r.indexed && p.nears.heeds()
 		return 0, true
-	case r.published > 0 && r.published < r.claimed: // the rest may go now, as after a probe
+	}
+	if r.published > 0 && r.published < r.claimed { // the rest may go now, as after a probe
 		return 0, true
 	}
 	return p.jittered(), true
+}
+
+// walked follows a walk, and tells whether the next claim is made at once. Walks go on for as long as there are
+// aggregates to pass by, except that in a backlog a window is tried now and then, the widest one, as it is cheaper.
+func (p *pace) walked(r report, full bool) (atOnce bool) {
+	p.from = r.end
+	p.passed += r.passed
+	switch {
+	case !r.indexed: // somebody has dropped it
+		p.walk = false
+	case full && p.windows.heeds():
+		p.walk = false
+		return true
+	case full || r.end != nil:
+		return true
+	case p.passed == 0:
+		p.walk, p.window = false, sight*p.batch
+	}
+	p.passed = 0
+	return false
 }
 
 // jittered is the poll, give or take a quarter, so that publishers do not ask in step.

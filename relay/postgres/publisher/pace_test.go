@@ -53,7 +53,7 @@ func TestPace(t *testing.T) {
 			r    report
 			near bool
 		}{{report{claimed: 3, usable: 3, batch: 10, indexed: true}, false}, {full, true}, {near, true}, {poor, false}} {
-			if p.next(step.r); p.near != step.near || (p.look() == 0) != step.near {
+			if p.next(step.r); p.near != step.near || (p.look().window == 0) != step.near {
 				t.Errorf("step %d: the next claim is near: %v", i, p.near)
 			}
 		}
@@ -69,12 +69,13 @@ func TestPace(t *testing.T) {
 		}
 		others := report{claimed: 1, usable: 1, more: true, batch: 10, indexed: true}
 		wide := 0
-		for p.next(others); !p.near; p.next(others) { // others have all that is in sight
+		for p.next(others); !p.near && !p.walk; p.next(others) { // others have all that is in sight
 			wide = p.window
 		}
 		if wide <= 40 {
 			t.Errorf("meanwhile it looks at %d", wide)
 		}
+		p.walk = false
 		if p.next(near); !p.near || p.window != 40 {
 			t.Errorf("after one that found enough the next is near: %v, and else looks at %d", p.near, p.window)
 		}
@@ -94,6 +95,46 @@ func TestPace(t *testing.T) {
 			if q.next(full); q.near {
 				t.Error("without the index a claim is near")
 			}
+		}
+	})
+	t.Run("what is far is looked for by aggregate", func(t *testing.T) {
+		p := fresh()
+		poor := report{claimed: 1, usable: 1, published: 1, more: true, batch: 10, indexed: true}
+		for range 3 {
+			p.near = false // which finds nothing either
+			p.next(poor)
+		}
+		if l := p.look(); l.window != walking || l.from != nil {
+			t.Fatalf("past its widest window it looks at %+v", l)
+		}
+		walk := poor
+		walk.walk, walk.passed, walk.end = true, 7, &aggregate{"store", uuid.UUID{1}}
+		if wait, _ := p.next(walk); wait != 0 || p.look().from != walk.end {
+			t.Errorf("after one that was cut short it waits %v and goes on at %v", wait, p.look().from)
+		}
+		if p.next(report{err: errors.New("gone")}); p.look().from != walk.end {
+			t.Errorf("after one that failed it goes on at %v", p.look().from)
+		}
+		last := walk
+		last.end, last.passed = nil, 0
+		if wait, _ := p.next(last); wait == 0 || p.look() != (look{window: walking}) {
+			t.Errorf("at the end it waits %v and looks at %+v; some are held back still", wait, p.look())
+		}
+		full := walk
+		full.claimed, full.published, full.usable = 10, 10, 10
+		for _, want := range []int{2, 4, 8} {
+			tries := 1
+			for p.next(full); p.look().window == walking; p.next(full) {
+				tries++
+			}
+			if tries != want || p.look().window != widest*sight*10 {
+				t.Errorf("after %d full ones it looks at %d, want the widest window after %d", tries, p.look().window, want)
+			}
+			p.next(poor)
+		}
+		p.next(last)
+		if p.next(last); p.look() != (look{window: 40}) {
+			t.Errorf("once nothing is held back it looks at %+v", p.look())
 		}
 	})
 	t.Run("an outage backs off up to its bound", func(t *testing.T) {

@@ -7,17 +7,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// park inserts n parked rows, each of an aggregate of its own with one row behind it, older than anything else.
-func (f *fixture) park(n int) {
-	f.Helper()
-	if _, err := f.pool.Exec(f.Context(), `INSERT INTO outbox_events (id, event_type, aggregate_type, aggregate_id, payload_json, created_at, attempt_count)
-		SELECT i.id, 'order_created', 'vendor_order', md5('parked ' || n)::uuid, jsonb_build_object('version', 1, 'eventId', i.id::text, 'data', '{}'::jsonb),
-			now() - interval '1 day' + (n + behind * $1::int) * interval '1 ms', CASE behind WHEN 0 THEN 10 ELSE 0 END
-		FROM generate_series(1, $1::int) n, generate_series(0, 1) behind, LATERAL (SELECT gen_random_uuid() AS id WHERE n + behind > 0) i`, n); err != nil {
-		f.Fatal(err)
-	}
-}
-
 // However many rows are parked, what they do not hold back is published: they would fill every claim.
 func TestParkedRowsStarveNobody(t *testing.T) {
 	t.Parallel()
@@ -26,7 +15,7 @@ func TestParkedRowsStarveNobody(t *testing.T) {
 			t.Parallel()
 			const parked = 10_000
 			f := setup(t, upTo)
-			f.park(parked)
+			f.hold(parked, 1)
 			f.analyze()
 			list := events(40, 5)
 			f.append(list...)
@@ -51,30 +40,24 @@ func TestParkedRowsStarveNobody(t *testing.T) {
 // A claim has what is in front of a parked row, and nothing behind it.
 func TestClaimEndsAtAParkedRow(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name   string
-		window int
-		upTo   int64
-	}{{"near", 0, 0}, {"with the index", 100, 0}, {"without", 100, 1}} {
-		t.Run(test.name, func(t *testing.T) { // its transaction ends before the next database is migrated, which waits for it
-			f := setup(t, test.upTo)
-			list := events(2, 3) // of the first aggregate the second row is parked, of the other one the first
-			f.append(list...)
-			if _, err := f.pool.Exec(t.Context(), `UPDATE outbox_events SET attempt_count = 10 WHERE id = ANY ($1)`, []uuid.UUID{list[2].id, list[1].id}); err != nil {
-				t.Fatal(err)
+	eachWay(t, func(t *testing.T, w way) {
+		f := w.setup(t)
+		list := events(2, 3) // of the first aggregate the second row is parked, of the other one the first
+		f.append(list...)
+		if _, err := f.pool.Exec(t.Context(), `UPDATE outbox_events SET attempt_count = 10 WHERE id = ANY ($1)`, []uuid.UUID{list[2].id, list[1].id}); err != nil {
+			t.Fatal(err)
+		}
+		c := w.claim(f, 100)
+		if len(c.rows) == 0 || c.rows[0].id != list[0].id {
+			t.Error("the row in front is not claimed")
+		}
+		for _, r := range c.rows {
+			if r.aggregate.id == list[1].aggregate && w.window != 0 { // a near one has what is oldest
+				t.Errorf("place %d behind a parked head is claimed", r.place)
 			}
-			c := f.claimAs(test.window, 100, test.upTo == 0)
-			if len(c.rows) == 0 || c.rows[0].id != list[0].id {
-				t.Error("the row in front is not claimed")
-			}
-			for _, r := range c.rows {
-				if r.aggregate.id == list[1].aggregate {
-					t.Errorf("place %d behind a parked head is claimed", r.place)
-				}
-			}
-			if a := plan(c.rows, 10, 0); len(a.runs) != 1 || len(a.runs[0]) != 1 {
-				t.Errorf("may go: %v", a.runs)
-			}
-		})
-	}
+		}
+		if a := plan(c.rows, 10, 0); len(a.runs) != 1 || len(a.runs[0]) != 1 || a.runs[0][0].id != list[0].id {
+			t.Errorf("may go: %v", a.runs)
+		}
+	})
 }

@@ -92,10 +92,10 @@ func (p *Publisher) rest(ctx context.Context, wait time.Duration, awake bool, wo
 	}
 }
 
-// round claims, publishes and marks, in one transaction. window is as of begin.
-func (p *Publisher) round(ctx context.Context, window int) report {
-	r := report{near: window == 0, indexed: p.indexed.Load(), batch: p.opts.Batch}
-	r.err = p.carry(ctx, window, &r)
+// round claims, publishes and marks, in one transaction.
+func (p *Publisher) round(ctx context.Context, l look) report {
+	r := report{near: l.window == 0, walk: l.window == walking, indexed: p.indexed.Load(), batch: p.opts.Batch}
+	r.err = p.carry(ctx, l, &r)
 	if r.err == nil || ctx.Err() == nil { // else it was to stop
 		p.streak.note(r.err)
 	}
@@ -108,17 +108,18 @@ func (p *Publisher) round(ctx context.Context, window int) report {
 }
 
 // carry does what round does, and tells r of it.
-func (p *Publisher) carry(ctx context.Context, window int, r *report) error {
-	tx, err := begin(ctx, p.opts.Pool, window, r.indexed)
+func (p *Publisher) carry(ctx context.Context, l look, r *report) error {
+	tx, err := begin(ctx, p.opts.Pool, l.window, r.indexed)
 	if err != nil {
 		return err
 	}
 	defer tx.end(ctx)
+	tx.from = l.from
 	c, err := claimRows(ctx, tx, r.batch, p.opts.MaxAttempts, p.holds.at(p.opts.Now()))
 	if err != nil {
 		return err
 	}
-	r.claimed, r.more, r.alone = c.locked, c.more, c.alone
+	r.claimed, r.more, r.alone, r.end, r.passed = c.locked, c.more, c.alone, c.end, c.passed
 	p.metrics.records.Add(float64(len(c.rows)))
 	each := 0
 	if p.router.Open(p.opts.Topic) {

@@ -21,31 +21,27 @@ func (f *fixture) appendLarge(bytes int, aggregate uuid.UUID) event {
 // What a claim brings into memory is bounded by its bytes as well, and is one row at least.
 func TestClaimIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name   string
-		window int
-		upTo   int64
-	}{{"near", 0, 0}, {"with the index", 100, 0}, {"without", 100, 1}} {
-		t.Run(test.name, func(t *testing.T) { // its transactions end before the next database is migrated, which waits for them
-			f := setup(t, test.upTo)
-			var list []event
-			for _, size := range []int{claimBytes + 1, claimBytes / 4, claimBytes / 4, claimBytes / 4, claimBytes / 4, 10} {
-				list = append(list, f.appendLarge(size, numbered(0)))
-			}
-			c := f.claimAs(test.window, 50, test.upTo == 0)
-			if len(c.rows) != 1 || c.rows[0].id != list[0].id || c.locked != len(list) {
-				t.Errorf("%d rows of %d locked ones are read, want the oldest of all alone, though it is larger than the bound", len(c.rows), c.locked)
-			}
-			f = setup(t, 1)
-			for range 6 {
-				f.appendLarge(claimBytes/4, numbered(0))
-			}
-			c = f.claimAs(test.window, 50, false)
-			if len(c.rows) != 3 || c.locked != 6 {
-				t.Errorf("%d rows of %d locked ones are read, want the 3 that fit", len(c.rows), c.locked)
-			}
-		})
-	}
+	eachWay(t, func(t *testing.T, w way) {
+		f := w.setup(t)
+		var list []event
+		for _, size := range []int{claimBytes + 1, claimBytes / 4, claimBytes / 4, claimBytes / 4, claimBytes / 4, 10} {
+			list = append(list, f.appendLarge(size, numbered(0)))
+		}
+		c := w.claim(f, 50)
+		if len(c.rows) != 1 || c.rows[0].id != list[0].id || c.locked != len(list) {
+			t.Errorf("%d rows of %d locked ones are read, want the oldest of all alone, though it is larger than the bound", len(c.rows), c.locked)
+		}
+	})
+	eachWay(t, func(t *testing.T, w way) {
+		f := w.setup(t)
+		for range 6 {
+			f.appendLarge(claimBytes/4, numbered(0))
+		}
+		c := w.claim(f, 50)
+		if len(c.rows) != 3 || c.locked != 6 {
+			t.Errorf("%d rows of %d locked ones are read, want the 3 that fit", len(c.rows), c.locked)
+		}
+	})
 }
 
 func TestLargeRowsAreAllPublished(t *testing.T) {

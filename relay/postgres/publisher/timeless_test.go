@@ -90,15 +90,15 @@ func (f *fixture) listed(poison []event) {
 
 func TestClaimsTakeTimelessRows(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{0, 100} {
-		f := setup(t, 0)
+	eachWay(t, func(t *testing.T, w way) {
+		f := w.setup(t)
 		poison, _ := f.appendTimeless()
-		c := f.claim(window, 100)
+		c := w.claim(f, 100)
 		if len(c.rows) != 2*len(poison) {
-			t.Errorf("window %d: %d rows are claimed, want %d", window, len(c.rows), 2*len(poison))
+			t.Errorf("%d rows are claimed, want %d", len(c.rows), 2*len(poison))
 		}
 		if a := plan(c.rows, 10, 0); len(a.timeless) != 3 || len(a.runs) != 2 {
-			t.Errorf("window %d: refused are %v, want the heads alone; may go: %v", window, a.timeless, a.runs)
+			t.Errorf("refused are %v, want the heads alone; may go: %v", a.timeless, a.runs)
 		}
-	}
+	})
 }

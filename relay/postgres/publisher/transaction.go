@@ -21,15 +21,20 @@ const (
 // transaction is that of a round. Its locks are held until its end.
 type transaction struct {
 	pgx.Tx
-	window  int  // how far its claim looks, 0: it is near
-	indexed bool // the optional index is there
+	window  int        // how far its claim looks, 0: it is near, walking: it walks over aggregates
+	from    *aggregate // behind which a walk begins, nil: at the first
+	indexed bool       // the optional index is there
 	done    bool
 }
 
+// walking is the window of a claim that walks.
+const walking = -1
+
 func (t *transaction) near() bool { return t.window == 0 }
 
-// begin opens a transaction. The caller ends it. window is how far its claim looks, 0: it is
-// near. indexed tells that the optional index is there.
+func (t *transaction) walks() bool { return t.window == walking }
+
+// begin opens a transaction. The caller ends it. window is how far its claim looks, as of transaction. indexed tells that the optional index is there.
 func begin(ctx context.Context, pool *pgxpool.Pool, window int, indexed bool) (*transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
@@ -38,6 +43,8 @@ func begin(ctx context.Context, pool *pgxpool.Pool, window int, indexed bool) (*
 	switch {
 	case t.near():
 		sql = beginNearSQL
+	case t.walks():
+		sql = beginWalkSQL
 	case indexed:
 		sql = beginIndexedSQL
 	}
