@@ -36,10 +36,10 @@ const beginNearSQL = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache
 // the snapshot is left out, which leaves a gap in the places of its aggregate.
 //
 // The index (published_at) of the contract finds the backlog, which is read and sorted each time.
-const claimSQL = "WITH " + hiddenSQL + `, sight AS MATERIALIZED (
+var claimSQL = "WITH " + hiddenSQL + `, sight AS MATERIALIZED (
 	SELECT id, aggregate_type, aggregate_id, created_at
 	FROM outbox_events
-	WHERE published_at IS NULL AND ` + unheldSQL + ` AND (aggregate_type, aggregate_id) NOT IN (SELECT aggregate_type, aggregate_id FROM hidden)
+	WHERE published_at IS NULL AND ` + unheldSQL + ` AND ` + noneOf("hidden") + `
 	ORDER BY created_at, id
 	LIMIT $1
 ), looked AS (
