@@ -83,7 +83,9 @@ func (g gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	unsettled := make(map[string]int)
 	for _, s := range g.relay.settlers {
-		s.addUnsettled(unsettled)
+		for _, u := range s.unsettled() {
+			unsettled[u.Outbox] += u.Records
+		}
 	}
 	for _, spec := range g.relay.catalog.Outboxes {
 		tell(unsettledDesc, float64(unsettled[spec.Name]), spec.Name)

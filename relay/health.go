@@ -77,20 +77,29 @@ type LaneHealth struct {
 	Reason    string         `json:"-"`
 	Queued    int            `json:"queued"`
 	Running   int            `json:"running"`
-	Waiting   int            `json:"waiting"`  // for a retry, their own or an older record's
-	Settling  int            `json:"settling"` // whose settlement is not written yet, also while its commit is tried again
-	Overdue   int            `json:"overdue"`  // past their SLA now
+	Waiting   int            `json:"waiting"`             // for a retry, their own or an older record's
+	Settling  int            `json:"settling"`            // whose settlement is not written yet, also while its commit is tried again
+	Unsettled []Unsettled    `json:"unsettled,omitempty"` // of those, by outbox: whose commits Firestore does not answer
+	Overdue   int            `json:"overdue"`             // past their SLA now
 	Oldest    *time.Time     `json:"oldest,omitempty"`
 	Received  int64          `json:"received"` // one that is taken into memory again counts again
 	Delivered int64          `json:"delivered"`
 	Breaches  int64          `json:"slaBreaches"`
 }
 
+// Unsettled is how many records of an outbox wait since Firestore does not answer the
+// commits that settle them.
+type Unsettled struct {
+	Outbox  string    `json:"outbox"`
+	Records int       `json:"records"`
+	Since   time.Time `json:"since"` // of the longest trouble that lasts
+}
+
 func (r *Relay) laneHealth(lane contracts.Lane) LaneHealth {
 	s := r.pools[lane].Stats()
 	h := LaneHealth{
 		Lane: lane, Paused: s.Paused, Queued: s.Queued, Running: s.Running, Waiting: s.Waiting,
-		Settling: int(r.settlers[lane].unwritten.Load()), Overdue: s.Overdue, Received: r.received[lane].Load(), Delivered: s.Delivered, Breaches: s.Breaches,
+		Settling: int(r.settlers[lane].unwritten.Load()), Unsettled: r.settlers[lane].unsettled(), Overdue: s.Overdue, Received: r.received[lane].Load(), Delivered: s.Delivered, Breaches: s.Breaches,
 	}
 	if !s.Oldest.IsZero() {
 		h.Oldest = &s.Oldest

@@ -1,12 +1,16 @@
 package relay
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // single is what is tried by itself of an outbox: a settlement that is refused, in
 // contention, or whose commits go unanswered while others' are not.
 type single struct {
 	slots chan struct{} // tries under way: what hangs holds up those of its outbox alone
 	alone int           // settlements whose commits go unanswered; guarded by the settler's mu
+	since time.Time     // when alone was 0 last; guarded by the settler's mu
 }
 
 // maxSingles is how many settlements of an outbox are tried by themselves at once.
@@ -32,6 +36,9 @@ func (s *settler) later(ctx context.Context, st *settlement) {
 	o, alone := s.singleOf(st.entry.outbox.spec.Name), 0
 	if st.alone {
 		alone = 1
+		if o.alone == 0 {
+			o.since = s.now()
+		}
 	}
 	o.alone += alone
 	s.mu.Unlock()

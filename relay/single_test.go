@@ -54,10 +54,12 @@ func TestWhatIsTriedByItselfIsToldOf(t *testing.T) {
 		all = false
 		store.lock.Unlock()
 		time.Sleep(12 * time.Hour) // and one was answered
-		outboxes := make(map[string]int)
-		s.addUnsettled(outboxes)
-		if n := outboxes["wsOutbox"]; n != hanging-1 || store.writtenOf(t, "wsOutbox", 1) != 1 {
-			t.Errorf("told of %d records, want %d", n, hanging-1)
+		told := s.unsettled()
+		if len(told) != 1 || told[0].Outbox != "wsOutbox" || told[0].Records != hanging-1 || store.writtenOf(t, "wsOutbox", 1) != 1 {
+			t.Errorf("told of %+v, want %d records", told, hanging-1)
+		}
+		if age := time.Since(told[0].Since); age < 6*time.Hour || age > 12*time.Hour {
+			t.Errorf("told that it lasts %v, want since one was answered", age)
 		}
 		store.lock.Lock()
 		store.locked = 1
@@ -75,9 +77,8 @@ func TestWhatIsTriedByItselfIsToldOf(t *testing.T) {
 		if n := store.writtenOf(t, "wsOutbox", hanging); n != hanging {
 			t.Errorf("%d records are written in the end, want %d", n, hanging)
 		}
-		outboxes = make(map[string]int)
-		if s.addUnsettled(outboxes); outboxes["wsOutbox"] != 0 {
-			t.Errorf("told of %d records in the end", outboxes["wsOutbox"])
+		if told := s.unsettled(); told != nil {
+			t.Errorf("told of %+v in the end", told)
 		}
 	})
 }

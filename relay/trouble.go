@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -42,7 +43,8 @@ func partsOf(batch []*settlement) []part {
 // that they take no slot of the lane, and are tried in one batch at a time.
 type trouble struct {
 	waiting []*settlement
-	size    int // of the next batch: it gets smaller, since one document may be the cause
+	since   time.Time // when it began
+	size    int       // of the next batch: it gets smaller, since one document may be the cause
 	delay   *retryDelay
 	until   time.Time // when the next batch is tried
 	probing int       // how many settlements are in the one under way
@@ -74,7 +76,7 @@ func (s *settler) unanswered(ctx context.Context, batch []*settlement, cause err
 		ours := func(st *settlement) bool { return st.part() == p }
 		t := s.troubles[p]
 		if t == nil {
-			t = &trouble{size: s.tuning.CommitSize, delay: newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)}
+			t = &trouble{since: s.now(), size: s.tuning.CommitSize, delay: newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)}
 			s.troubles[p] = t
 			for _, st := range s.queue {
 				if ours(st) {
@@ -172,17 +174,34 @@ func (s *settler) probe(ctx context.Context, batch []*settlement) {
 	})
 }
 
-// addUnsettled adds to each outbox how many of its settlements wait since Firestore
-// does not answer.
-func (s *settler) addUnsettled(outboxes map[string]int) {
+// unsettled tells of the settlements that wait since Firestore does not answer, by
+// outbox.
+func (s *settler) unsettled() []Unsettled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var out []Unsettled
+	add := func(outbox string, n int, since time.Time) {
+		at := slices.IndexFunc(out, func(u Unsettled) bool { return u.Outbox == outbox })
+		switch {
+		case n == 0:
+		case at < 0:
+			out = append(out, Unsettled{Outbox: outbox, Records: n, Since: since})
+		default:
+			u := &out[at]
+			u.Records += n
+			if since.Before(u.Since) {
+				u.Since = since
+			}
+		}
+	}
 	for p, t := range s.troubles {
-		outboxes[p.outbox] += len(t.waiting) + t.probing
+		add(p.outbox, len(t.waiting)+t.probing, t.since)
 	}
 	for outbox, o := range s.singles {
-		outboxes[outbox] += o.alone
+		add(outbox, o.alone, o.since)
 	}
+	slices.SortFunc(out, func(a, b Unsettled) int { return cmp.Compare(a.Outbox, b.Outbox) })
+	return out
 }
 
 // outside runs f beside the lane's commits, in none of their slots.

@@ -44,6 +44,13 @@ func TestGaugesTellWhatCannotBeSettled(t *testing.T) {
 	if n := r.lane(contracts.StandardLane).Settling; n != room {
 		t.Errorf("%d records settle, want the %d whose commits are tried again", n, room)
 	}
+	f.eventually("the lane tells of them alone", func() bool {
+		told := r.lane(contracts.StandardLane).Unsettled
+		return len(told) == 1 && told[0].Outbox == "wsOutbox" && told[0].Records == room && !told[0].Since.IsZero()
+	})
+	if told := r.lane(contracts.CriticalLane).Unsettled; told != nil {
+		t.Errorf("another lane tells of %+v", told)
+	}
 	f.eventually("nothing waits in another outbox", func() bool { return oldest("skillOutbox") == 0 })
 }
 
@@ -73,6 +80,6 @@ func TestGaugesTellWhatFindsNoRoom(t *testing.T) {
 		t.Errorf("got %+v, want every record once and in order", got)
 	}
 	f.eventually("nothing waits", func() bool {
-		return r.gauge("relay_oldest_waiting_seconds", "lane", "STANDARD_LANE", "outbox", "wsOutbox") == 0 && r.lane(contracts.StandardLane).Settling == 0
+		return r.gauge("relay_oldest_waiting_seconds", "lane", "STANDARD_LANE", "outbox", "wsOutbox") == 0 && r.lane(contracts.StandardLane).Settling == 0 && r.lane(contracts.StandardLane).Unsettled == nil
 	})
 }

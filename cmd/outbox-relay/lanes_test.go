@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/contracts"
@@ -20,6 +21,7 @@ func TestLanesCommands(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(adminapi.List[adminapi.Lane]{Items: []adminapi.Lane{
 				{Lane: contracts.CriticalLane, SLAMillis: 500, P50Millis: 2, P99Millis: 9, Queued: 1, InFlight: 2, Waiting: 3, Delivered: 40},
 				{Lane: contracts.BackgroundLane, SLAMillis: 30000, Paused: true, PausedBy: "alice", PauseReason: "the consumer moves"},
+				{Lane: contracts.StandardLane, Unsettled: []adminapi.Unsettled{{Outbox: "wsOutbox", Records: 12, Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}},
 			}})
 			return
 		}
@@ -37,6 +39,7 @@ func TestLanesCommands(t *testing.T) {
 	}{
 		{[]string{"list"}, "GET /admin/v1/lanes", "", "CRITICAL_LANE    500ms  2ms  9ms  6        40         runs"},
 		{[]string{"list"}, "GET /admin/v1/lanes", "", "paused by alice: the consumer moves"},
+		{[]string{"list"}, "GET /admin/v1/lanes", "", "runs; 12 of wsOutbox not settled, Firestore does not answer since 2026-01-02T03:04:05Z"},
 		{[]string{"pause", "BACKGROUND_LANE", "--reason", "it moves"}, "POST /admin/v1/lanes/BACKGROUND_LANE/pause", "it moves", "BACKGROUND_LANE is paused on all instances, says alice: it moves\n"},
 		{[]string{"resume", "BACKGROUND_LANE"}, "POST /admin/v1/lanes/BACKGROUND_LANE/resume", "", "BACKGROUND_LANE runs on all instances, says alice: none given\n"},
 		{[]string{"pause", "BACKGROUND_LANE", "--json"}, "POST /admin/v1/lanes/BACKGROUND_LANE/pause", "", `"paused": true`},

@@ -279,6 +279,19 @@ func TestLaneThatIsSoAlready(t *testing.T) {
 	}
 }
 
+// What Firestore does not answer for is told by outbox, and left out of a lane that has none.
+func TestLanesTellWhatIsUnsettled(t *testing.T) {
+	f := setup(t)
+	got := read[admin.LaneList](f.do("dev-viewer", http.MethodGet, "/lanes", ""), http.StatusOK).Items
+	want := []admin.Unsettled{{Outbox: "wsOutbox", Records: 12, Since: died}}
+	if got[0].Unsettled != nil || !cmp.Equal(got[1].Unsettled, want) {
+		t.Errorf("got %+v and %+v, want none and %+v", got[0].Unsettled, got[1].Unsettled, want)
+	}
+	if body := f.do("dev-viewer", http.MethodGet, "/lanes", "").body; strings.Count(string(body), `"unsettled"`) != 1 {
+		t.Errorf("a lane without any tells of them: %s", body)
+	}
+}
+
 func TestLanesWithoutFirestore(t *testing.T) {
 	f := setup(t)
 	f.queue.err = storeError("Unavailable")

@@ -7,6 +7,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/admin"
 	"outboxrelay/dlq/trace"
 )
 
@@ -238,5 +239,9 @@ func (q *fakeQueue) Record(ctx context.Context, e *dlq.Entry) error {
 type fakeStatus struct{}
 
 func (fakeStatus) lane(l contracts.Lane, paused bool) adminLane {
-	return adminLane{Lane: l, SLA: 500 * time.Millisecond, PausedHere: paused, Queued: 1, Delivered: 10, P99: 40 * time.Millisecond}
+	var unsettled []admin.Unsettled
+	if paused {
+		unsettled = []admin.Unsettled{{Outbox: "wsOutbox", Records: 12, Since: died}}
+	}
+	return adminLane{Lane: l, Unsettled: unsettled, SLA: 500 * time.Millisecond, PausedHere: paused, Queued: 1, Delivered: 10, P99: 40 * time.Millisecond}
 }

@@ -25,6 +25,7 @@ type Lane struct {
 	Queued      int            `json:"queued"`
 	InFlight    int            `json:"inFlight"`
 	Waiting     int            `json:"waiting" doc:"For a retry, their own or an older record's."`
+	Unsettled   []Unsettled    `json:"unsettled,omitempty" doc:"Delivered or failed, but Firestore does not answer the commits that write it down; by outbox, and left out where there are none."`
 	Overdue     int            `json:"overdue" doc:"Of those queued, in flight or waiting: past the SLA now."`
 	Oldest      time.Time      `json:"oldest,omitzero" doc:"When the oldest of them was appended; left out where there is none."`
 	Received    int64          `json:"received" doc:"Taken into memory since it was started; a record that is taken again counts again."`
@@ -32,6 +33,14 @@ type Lane struct {
 	Breaches    int64          `json:"breaches" doc:"Delivered later than the SLA, since it was started."`
 	P50Millis   int64          `json:"p50Millis,omitempty" doc:"The lag's median in the last minute; left out where nothing was delivered."`
 	P99Millis   int64          `json:"p99Millis,omitempty" doc:"The lag that one in a hundred exceeds."`
+}
+
+// Unsettled is what waits of an outbox since Firestore does not answer, on the instance
+// that answers.
+type Unsettled struct {
+	Outbox  string    `json:"outbox" example:"skillOutbox"`
+	Records int       `json:"records" example:"12"`
+	Since   time.Time `json:"since" doc:"Since when Firestore does not answer for it."`
 }
 
 // LaneList is all lanes.
@@ -116,7 +125,7 @@ func (a *api) listLanes(ctx context.Context, _ *struct{}) (*output[LaneList], er
 func laneOf(s LaneStatus) Lane {
 	return Lane{
 		Lane: s.Lane, SLAMillis: s.SLA.Milliseconds(), Paused: s.PausedHere, PausedHere: s.PausedHere, PausedBy: s.PausedBy, PausedAt: s.PausedAt,
-		PauseReason: s.PauseReason, Queued: s.Queued, InFlight: s.InFlight, Waiting: s.Waiting, Overdue: s.Overdue, Oldest: s.Oldest,
+		PauseReason: s.PauseReason, Queued: s.Queued, InFlight: s.InFlight, Waiting: s.Waiting, Unsettled: s.Unsettled, Overdue: s.Overdue, Oldest: s.Oldest,
 		Received: s.Received, Delivered: s.Delivered, Breaches: s.Breaches, P50Millis: s.P50.Milliseconds(), P99Millis: s.P99.Milliseconds(),
 	}
 }

@@ -35,6 +35,7 @@ type LaneStatus struct {
 	Queued      int
 	InFlight    int
 	Waiting     int           // for a retry, their own or an older record's
+	Unsettled   []Unsettled   // nil: Firestore answers
 	Overdue     int           // of these three, past the SLA now
 	Oldest      time.Time     // when the oldest of them was appended; zero: there is none
 	Received    int64         // taken into memory since the start; one that is taken again counts again

@@ -234,9 +234,17 @@ type Lane struct {
 	Queued      int            `json:"queued"`
 	InFlight    int            `json:"inFlight"`
 	Waiting     int            `json:"waiting"`
+	Unsettled   []Unsettled    `json:"unsettled"`
 	Delivered   int64          `json:"delivered"`
 	P50Millis   int64          `json:"p50Millis"`
 	P99Millis   int64          `json:"p99Millis"`
+}
+
+// Unsettled is what waits of an outbox since Firestore does not answer, on one instance.
+type Unsettled struct {
+	Outbox  string    `json:"outbox"`
+	Records int       `json:"records"`
+	Since   time.Time `json:"since"`
 }
 
 // Target is where records are delivered to.

@@ -50,10 +50,14 @@ func millis(n int64) string {
 }
 
 func laneState(l adminapi.Lane) string {
-	if !l.Paused {
-		return "runs"
+	state := "runs"
+	if l.Paused {
+		state = fmt.Sprintf("paused by %s: %s", cmp.Or(l.PausedBy, "somebody"), cmp.Or(l.PauseReason, "none given"))
 	}
-	return fmt.Sprintf("paused by %s: %s", cmp.Or(l.PausedBy, "somebody"), cmp.Or(l.PauseReason, "none given"))
+	for _, u := range l.Unsettled {
+		state += fmt.Sprintf("; %d of %s not settled, Firestore does not answer since %s", u.Records, u.Outbox, u.Since.UTC().Format(time.RFC3339))
+	}
+	return state
 }
 
 // laneFlags name a lane, and why something is done to it.

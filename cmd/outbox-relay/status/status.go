@@ -19,21 +19,31 @@ type Status struct {
 func (s Status) Lanes() []admin.LaneStatus {
 	var out []admin.LaneStatus
 	for _, l := range s.Relay.Health().Lanes {
-		lane := admin.LaneStatus{
-			Lane: l.Lane, SLA: s.Catalog.Lanes[l.Lane].SLA, PausedHere: l.Paused, PausedBy: l.PausedBy, PauseReason: l.Reason,
-			Queued: l.Queued, InFlight: l.Running, Waiting: l.Waiting, Overdue: l.Overdue,
-			Received: l.Received, Delivered: l.Delivered, Breaches: l.Breaches,
-		}
+		lane := laneOf(l)
+		lane.SLA = s.Catalog.Lanes[l.Lane].SLA
 		lane.P50, lane.P99 = s.Lags.quantiles(l.Lane)
-		if l.PausedAt != nil {
-			lane.PausedAt = *l.PausedAt
-		}
-		if l.Oldest != nil {
-			lane.Oldest = *l.Oldest
-		}
 		out = append(out, lane)
 	}
 	return out
+}
+
+// laneOf is what the relay knows of a lane.
+func laneOf(l relay.LaneHealth) admin.LaneStatus {
+	lane := admin.LaneStatus{
+		Lane: l.Lane, PausedHere: l.Paused, PausedBy: l.PausedBy, PauseReason: l.Reason,
+		Queued: l.Queued, InFlight: l.Running, Waiting: l.Waiting, Overdue: l.Overdue,
+		Received: l.Received, Delivered: l.Delivered, Breaches: l.Breaches,
+	}
+	if l.PausedAt != nil {
+		lane.PausedAt = *l.PausedAt
+	}
+	if l.Oldest != nil {
+		lane.Oldest = *l.Oldest
+	}
+	for _, u := range l.Unsettled {
+		lane.Unsettled = append(lane.Unsettled, admin.Unsettled(u))
+	}
+	return lane
 }
 
 // Targets implements admin.Status.
