@@ -123,6 +123,12 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 		{"overdue", func(f *fixture) {
 			f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.Overdue, l.Waiting = 1, 1 })
 		}, "CRITICAL_LANE is late with 1 record", "after three attempts", false},
+		{"Firestore does not answer for an outbox", func(f *fixture) {
+			f.unsettled(time.Minute)
+		}, "Firestore does not answer for wsOutbox: what became of 1,212 records here is not written down", "RelayOutboxUnsettled", false},
+		{"Firestore has not answered for an outbox for long", func(f *fixture) {
+			f.unsettled(6 * time.Minute)
+		}, "Firestore does not answer for wsOutbox", "do not restart the instance", true},
 		{"paused", func(f *fixture) {
 			_, err := f.queue.SetLane(f.t.Context(), contracts.StandardLane, true, dlq.Actor{Name: "alice", Role: dlq.Operator}, "maintenance")
 			f.must(err)
@@ -169,6 +175,31 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 				t.Error("it says that nothing is wrong")
 			}
 		})
+	}
+}
+
+// unsettled has two lanes tell that Firestore does not answer for wsOutbox, the first
+// for some time, the second since now.
+func (f *fixture) unsettled(lasts time.Duration) {
+	tell := func(lane contracts.Lane, records int, since time.Time) {
+		f.status.laneNamed(lane, func(l *admin.LaneStatus) {
+			l.Unsettled = []admin.Unsettled{{Outbox: "wsOutbox", Records: records, Since: since}}
+		})
+	}
+	tell(contracts.BackgroundLane, 1200, time.Now())
+	tell(contracts.StandardLane, 12, time.Now().Add(-lasts))
+}
+
+// A commit that is not answered once is no news on the overview; the lanes tell the figure.
+func TestOverviewIsCalmAboutWhatIsTriedAgain(t *testing.T) {
+	f := setup(t)
+	f.unsettled(0)
+	p := f.person("dev-viewer")
+	if _, page := p.get("/"); !strings.Contains(page, "<strong>Nothing is wrong.</strong>") {
+		t.Error("the overview tells of it at once")
+	}
+	if _, page := p.get("/lanes"); !strings.Contains(page, "1,200 of wsOutbox: Firestore does not answer for it") {
+		t.Error("the lanes do not tell of it")
 	}
 }
 

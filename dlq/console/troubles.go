@@ -24,7 +24,7 @@ type trouble struct {
 
 // troublesOf finds all of them, those that cannot wait first.
 func troublesOf(f *facts, all []sample) []trouble {
-	out := slices.Concat(instanceTroubles(f), deadTroubles(f.summary), workTroubles(f), targetTroubles(f.targets), laneTroubles(f.lanes), outboxTroubles(f.outboxes), backlogTroubles(f.outboxes, all))
+	out := slices.Concat(instanceTroubles(f), deadTroubles(f.summary), workTroubles(f), targetTroubles(f.targets), laneTroubles(f.lanes), unsettledTroubles(f.lanes, time.Now()), outboxTroubles(f.outboxes), backlogTroubles(f.outboxes, all))
 	worstFirst(out)
 	return out
 }
