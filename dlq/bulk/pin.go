@@ -46,8 +46,12 @@ func judge(p dlq.Pin, i *dlq.Item, bulk string) judgement {
 		return judgement{state: pinReplaying}
 	case i.LastReplay != nil && i.LastReplay.Bulk == bulk && i.LastReplay.Delivered:
 		return judgement{state: pinDelivered}
-	case i.LastReplay != nil && i.LastReplay.Bulk == bulk, i.Replays > p.Replays && askedBy(i, bulk):
-		// The second: another replay followed, which nothing can after a delivery.
+	case i.LastReplay != nil && i.LastReplay.Bulk == bulk:
+		return judgement{state: pinFailed}
+	case withdrawn(i, bulk):
+		return passOver(passedWithdrawn)
+	case i.Replays > p.Replays && askedBy(i, bulk):
+		// Another replay followed, which nothing can after a delivery.
 		return judgement{state: pinFailed}
 	case !dlq.Open(i.State):
 		return passOver(passedClosed)
@@ -55,7 +59,7 @@ func judge(p dlq.Pin, i *dlq.Item, bulk string) judgement {
 		return passOver(passedReplayed)
 	case i.Tier == contracts.SecurityBlock:
 		return passOver(passedBlocked)
-	case askedBy(i, bulk):
+	case askedBy(i, bulk): // and taken back, which is not among the latest decisions any more
 		return passOver(passedWithdrawn)
 	}
 	return judgement{state: pinWaiting}
@@ -65,10 +69,26 @@ func judge(p dlq.Pin, i *dlq.Item, bulk string) judgement {
 func mark(bulk string) string { return "bulk replay " + bulk }
 
 // askedBy reports whether the bulk replay asked for a replay of the item, ever.
-func askedBy(i *dlq.Item, bulk string) bool {
-	return slices.ContainsFunc(i.Decisions, func(d dlq.Decision) bool {
-		return d.Action == dlq.Replay && strings.HasPrefix(d.Reason, mark(bulk))
-	})
+func askedBy(i *dlq.Item, bulk string) bool { return slices.ContainsFunc(i.Decisions, asks(bulk)) }
+
+// asks tells the decision by which a bulk replay asked for a replay.
+func asks(bulk string) func(dlq.Decision) bool {
+	return func(d dlq.Decision) bool { return d.Action == dlq.Replay && strings.HasPrefix(d.Reason, mark(bulk)) }
+}
+
+// withdrawn reports whether what the bulk replay asked for was taken back, before
+// anybody asked again.
+func withdrawn(i *dlq.Item, bulk string) bool {
+	asked := slices.IndexFunc(i.Decisions, asks(bulk))
+	if asked < 0 {
+		return false
+	}
+	for _, d := range i.Decisions[asked+1:] {
+		if d.Action == dlq.Withdraw || d.Action == dlq.Replay {
+			return d.Action == dlq.Withdraw
+		}
+	}
+	return false
 }
 
 // canarySize is how many items a bulk replay begins with.

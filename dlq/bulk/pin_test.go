@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,14 @@ func TestPinIsJudgedByItsItem(t *testing.T) {
 		}, pinFailed},
 		{"failed for it, then delivered for a person", func(i *dlq.Item) {
 			i.Replays, i.State, i.LastReplay, i.Decisions = 4, contracts.DeadReplayed, &dlq.Ended{Delivered: true}, asked
+		}, pinFailed},
+		{"withdrawn, then delivered for a person", func(i *dlq.Item) {
+			i.Replays, i.State, i.LastReplay = 3, contracts.DeadReplayed, &dlq.Ended{Delivered: true}
+			i.Decisions = append(slices.Clone(asked), dlq.Decision{Action: dlq.Note}, dlq.Decision{Action: dlq.Withdraw}, dlq.Decision{Action: dlq.Replay})
+		}, pinSkipped},
+		{"failed for it, replayed for a person, that withdrawn", func(i *dlq.Item) {
+			i.Replays, i.LastReplay = 4, &dlq.Ended{}
+			i.Decisions = append(slices.Clone(asked), dlq.Decision{Action: dlq.Replay}, dlq.Decision{Action: dlq.Withdraw})
 		}, pinFailed},
 		{"delivered for a person", func(i *dlq.Item) {
 			i.Replays, i.State, i.LastReplay = 3, contracts.DeadReplayed, &dlq.Ended{Delivered: true}
