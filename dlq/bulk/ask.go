@@ -56,7 +56,8 @@ func (r *run) outstanding() int {
 }
 
 // ask asks for the next replays, as many as the phase and the rate allow, and
-// returns how many were asked for.
+// returns how many were asked for. Requests that fail while others do not are made again
+// in the next round.
 func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
 	limit := maxOutstanding - r.outstanding()
 	if r.bulk.Phase == dlq.PhaseRamp {
@@ -92,6 +93,10 @@ func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
 	}
 	err = g.Wait()
 	r.allowance.use(asked)
+	if err != nil && asked > 0 && !sibling.Panicked(err) {
+		r.log.Warn("ask for replays, trying again", zap.Int("asked", asked), zap.Int("of", len(next)), zap.Error(err))
+		return asked, nil
+	}
 	return asked, err
 }
 

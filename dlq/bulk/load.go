@@ -3,39 +3,54 @@ package bulk
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"outboxrelay/dlq"
 )
 
-// load reads the pinned items and judges by them how far the runs before came.
+// loading is how far a run has read what it goes on from: a call that fails is tried
+// again, and what was read before it is not read again.
+type loading struct {
+	pinned bool   // all pins are there
+	after  string // where to read them on
+	items  map[int]*dlq.Item
+	read   int // of how many pins the items are there
+}
+
+// load reads the pinned items and judges by them how far the runs before came. After an
+// error it goes on where it was.
 func (r *run) load(ctx context.Context) error {
-	r.pins = nil
-	for after := ""; ; {
-		pins, next, err := r.page(ctx, after)
+	for !r.loading.pinned {
+		pins, next, err := r.page(ctx, r.loading.after)
 		if err != nil {
 			return err
 		}
+		r.moved = true
 		r.pins = append(r.pins, pins...)
-		if after = next; after == "" {
-			break
-		}
+		r.loading.after, r.loading.pinned = next, next == ""
 	}
 	if len(r.pins) != r.bulk.Total {
 		return errLost
 	}
+	for r.loading.read < len(r.pins) {
+		some := make([]int, 0, itemsAtOnce)
+		for n := r.loading.read; n < min(r.loading.read+itemsAtOnce, len(r.pins)); n++ {
+			some = append(some, n)
+		}
+		items, err := r.items(ctx, some)
+		if err != nil {
+			return err
+		}
+		r.moved = true
+		maps.Copy(r.loading.items, items)
+		r.loading.read += len(some)
+	}
 	r.first = canaries(r.pins)
 	r.states = make([]pinState, len(r.pins))
-	all := make([]int, len(r.pins))
-	for n := range all {
-		all[n] = n
-	}
-	items, err := r.items(ctx, all)
-	if err != nil {
-		return err
-	}
-	r.recall(items)
+	r.recall(r.loading.items)
+	r.loading = loading{}
 	r.count()
 	return nil
 }

@@ -29,6 +29,8 @@ type run struct {
 	first   map[int]bool
 	latest  endings
 	settled bool
+	loading loading
+	moved   bool // the last step came further, though it may have failed
 
 	allowance allowance
 	ramping   time.Time // since when the ramp runs; zero: not yet
@@ -38,7 +40,7 @@ type run struct {
 }
 
 func newRun(q Queue, cfg Config, b *dlq.Bulk) *run {
-	return &run{queue: q, cfg: cfg, log: cfg.Log.With(zap.String("bulk", b.ID)), wake: make(chan struct{}, 1), bulk: b, passed: make(map[int]judgement), followed: cfg.Follow}
+	return &run{queue: q, cfg: cfg, log: cfg.Log.With(zap.String("bulk", b.ID)), wake: make(chan struct{}, 1), bulk: b, passed: make(map[int]judgement), followed: cfg.Follow, loading: loading{items: make(map[int]*dlq.Item)}}
 }
 
 // gap is the least time between two rounds that bells ask for: many are one.
@@ -69,6 +71,9 @@ func (r *run) work(ctx context.Context) error {
 			}
 		case ctx.Err() == nil:
 			r.log.Warn("run bulk replay", zap.Error(err))
+			if r.moved {
+				delay.Reset()
+			}
 			sibling.Rest(ctx, delay.Next())
 		}
 	}
@@ -76,6 +81,7 @@ func (r *run) work(ctx context.Context) error {
 }
 
 func (r *run) step(ctx context.Context, loaded *bool) (wait time.Duration, err error) {
+	r.moved = false
 	if !*loaded {
 		switch err := r.load(ctx); {
 		case errors.Is(err, errLost):

@@ -1,0 +1,82 @@
+package bulk_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"outboxrelay/contracts"
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/bulk"
+	"outboxrelay/dlq/dlqtest"
+)
+
+// flaky is a queue of which every other read for bulk replays fails.
+type flaky struct {
+	*dlq.Queue
+	reads atomic.Int64
+}
+
+func (q *flaky) Pinned(ctx context.Context, ids []string) (map[string]*dlq.Item, error) {
+	if q.reads.Add(1)%2 == 1 {
+		return nil, status.Error(codes.DeadlineExceeded, "scripted")
+	}
+	return q.Queue.Pinned(ctx, ids)
+}
+
+// A bulk replay of more items than one call reads goes on after a restart although every
+// other of these calls fails: what it has read it does not read again.
+func TestARestartedBulkGoesOnInTrouble(t *testing.T) {
+	f := setup(t)
+	stop := f.Review()
+	const items = 300
+	f.Reviewable(items)
+	b := f.Bulk(dlqtest.Granted, 1000)
+	f.Eventually("it is under way", func() bool { return f.Now(b).Delivered >= 5 })
+	stop()
+	f.Start(dlqtest.Replays(f.Queue, f.Lanes, f.Config))
+	f.Start(bulk.New(&flaky{Queue: f.Queue}, bulk.Config{
+		Config: f.Config.Config, Metrics: f.Config.Metrics.Bulks, RampStep: f.Config.RampStep, Ask: f.Config.Ask,
+		Follow: f.Config.Follow, FollowMax: f.Config.FollowMax, Save: f.Config.Save,
+	}))
+	if got := f.Ends(b, dlq.BulkDone); got.Delivered != items {
+		t.Errorf("%d are delivered, want %d: %v", got.Delivered, items, dlqtest.Numbers(got))
+	}
+}
+
+// What a person withdraws and replays by hand is no failure of the bulk replay, though
+// it has ended by the time that the bulk replay looks.
+func TestWithdrawnAndReplayedByHandIsNoFailure(t *testing.T) {
+	f := setup(t)
+	var well atomic.Bool
+	f.Lanes.Follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if !well.Load() {
+			return dlq.Round{Blocked: i.PendingTargets, Missing: i.PendingTargets}, nil
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	stop := f.Review()
+	items := f.Reviewable(20)
+	b := f.Bulk(dlqtest.Granted, 1000)
+	f.Eventually("it asked", func() bool { return f.Now(b).Replaying == 5 })
+	stop() // so that it looks only once they have ended
+	for _, i := range items[:2] {
+		f.Decide(i.ID, dlq.Withdraw, dlqtest.Operator)
+		f.Decide(i.ID, dlq.Replay, dlqtest.Operator)
+	}
+	well.Store(true)
+	part, err := dlqtest.Replays(f.Queue, f.Lanes, f.Config)
+	end := f.Start(part, err)
+	for _, i := range items[:2] {
+		f.Reaches(i.ID, contracts.DeadReplayed)
+	}
+	end()
+	f.Review()
+	got := f.Ends(b, dlq.BulkDone)
+	if got.Delivered != 18 || got.Skipped != 2 || got.Failed != 0 {
+		t.Errorf("got %v, want 18 delivered and 2 skipped", dlqtest.Numbers(got))
+	}
+}
