@@ -22,10 +22,12 @@ type releaser struct {
 	cfg   Config
 	bell  <-chan struct{}
 	wake  chan struct{} // the bell, or a listener that heard of a release on another instance
+	all   *underWay
 }
 
 func newReleaser(q Queue, cfg Config) *releaser {
-	return &releaser{queue: q, cfg: cfg, bell: q.Hear(dlq.BellFreezes), wake: make(chan struct{}, 1)}
+	wake := make(chan struct{}, 1)
+	return &releaser{queue: q, cfg: cfg, bell: q.Hear(dlq.BellFreezes), wake: wake, all: newUnderWay(cfg, func() { sibling.Knock(wake) })}
 }
 
 // maxHeldRefusals bounds the refused commits in a row before a release is
@@ -33,6 +35,7 @@ func newReleaser(q Queue, cfg Config) *releaser {
 const maxHeldRefusals = 10
 
 func (r *releaser) run(ctx context.Context) error {
+	defer r.all.ended.Wait()
 	return sibling.Rounds(ctx, r.wake, r.cfg.Config, "release frozen aggregates", r.releaseAll)
 }
 
@@ -41,31 +44,31 @@ func (r *releaser) listen(ctx context.Context) error {
 	return sibling.WakeOnBoth(ctx, r.cfg.Config, contracts.CollectionFrozen, r.queue.WatchReleases, r.bell, r.wake)
 }
 
-// releaseAll finishes every release that was decided. One that cannot be
-// finished does not hold up the others.
+// releaseAll begins to finish every release that was decided. One that cannot be
+// finished, or takes long, does not hold up the others.
 func (r *releaser) releaseAll(ctx context.Context) error {
+	if err := r.all.fault(); err != nil {
+		return err
+	}
 	if !r.cfg.Leads() {
 		return nil
 	}
-	var failed error
 	for after := ""; ; {
 		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 		page, next, err := r.queue.Releases(c, after)
 		cancel()
 		if err != nil {
-			return errors.Join(failed, err)
+			return err
 		}
 		for _, freeze := range page {
-			if err := r.release(ctx, freeze); err != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
+			r.all.begin(ctx, freeze.AggregateID, func(ctx context.Context) error { return r.release(ctx, freeze) }, func(err error) {
 				r.cfg.Metrics.releases.WithLabelValues(outcomeFailed).Inc()
-				failed = errors.Join(failed, fmt.Errorf("release aggregate %q: %w", freeze.AggregateID, err))
-			}
+				r.cfg.Log.Warn("release frozen aggregate, trying again", zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Error(err))
+			})
 		}
 		if after = next; after == "" {
-			return failed
+			r.all.forget()
+			return nil
 		}
 	}
 }
