@@ -1,7 +1,6 @@
 package replayer
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ type backlog struct {
 	lines   map[lineKey]*line
 	kept    map[string]int          // by group
 	passed  map[string]dlq.DueAfter // the first of a group for which there was no room
+	turns   turns
 }
 
 // waiting is one of the backlog.
@@ -37,7 +37,7 @@ const keptEach = 16
 func newBacklog(catalog *contracts.Catalog, workers int) *backlog {
 	return &backlog{
 		catalog: catalog, most: keptEach * workers, items: make(map[string]*waiting), lines: make(map[lineKey]*line),
-		kept: make(map[string]int), passed: make(map[string]dlq.DueAfter),
+		kept: make(map[string]int), passed: make(map[string]dlq.DueAfter), turns: make(turns),
 	}
 }
 
@@ -133,35 +133,6 @@ func (b *backlog) short() (g string, at dlq.DueAfter, ok bool) {
 		}
 	}
 	return "", dlq.DueAfter{}, false
-}
-
-// inTurn lists the lines that nobody works at: first those in which somebody asked
-// for one, then those that were not tried in vain, the longest due first.
-func (b *backlog) inTurn() []*line {
-	lines := make([]*line, 0, len(b.lines))
-	for _, l := range b.lines {
-		if !l.busy {
-			lines = append(lines, l)
-		}
-	}
-	slices.SortFunc(lines, func(a, b *line) int {
-		v, w := a.items[0], b.items[0]
-		return cmp.Or(
-			compareFlags(b.asked(), a.asked()), cmp.Compare(v.pause.tries, w.pause.tries),
-			v.item.NextReplayAt.Compare(w.item.NextReplayAt), cmp.Compare(v.item.ID, w.item.ID),
-		)
-	})
-	return lines
-}
-
-func compareFlags(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // rung ends the pauses of items, as p ends those of targets.

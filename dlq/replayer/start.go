@@ -74,6 +74,7 @@ func (d *duty) take(ctx context.Context, l *line, now time.Time) {
 		d.limiter.Allow()
 	}
 	l.busy = true
+	d.backlog.turns.had(w.waiting.item)
 	d.room[w.lane]++
 	d.parked.tries(w.waiting.targets, now)
 	d.cfg.Metrics.running.WithLabelValues(string(d.tier)).Inc()
