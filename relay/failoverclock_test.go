@@ -33,7 +33,7 @@ func TestClocksThatAreWrong(t *testing.T) {
 			f.spread(map[string]int{"a": 6})
 			b := f.member("b", term, nil)
 			f.spread(map[string]int{"a": 3, "b": 3})
-			flow := f.flow(f.catalog, flowEvery)
+			flow := f.flow(f.catalog, 5*flowEvery)                      // it lasts for two terms
 			sick := f.series("wsOutbox", "TaskCompleted", "sick", 1, 1) // SAFE_AUTO
 			f.append(sick, 1)
 			f.eventually("it is retried until it is dead", func() bool { return f.unmarked(sick, contracts.Dead) == 0 })
