@@ -173,8 +173,8 @@ func (s *settler) work(ctx context.Context) {
 		if batch == nil {
 			return
 		}
-		if trouble {
-			s.probe(ctx, batch)
+		if trouble != nil {
+			s.probe(ctx, trouble, batch)
 			continue
 		}
 		select {
@@ -230,28 +230,28 @@ func cut(queue []*settlement, n int) (batch, rest []*settlement) {
 	return slices.Clone(queue[:n]), slices.Delete(queue, 0, n)
 }
 
-// collect waits for the next batch, and tells whether it is of a part in trouble. It
+// collect waits for the next batch, and tells of which trouble it is, if of any. It
 // returns nil when there will be none.
-func (s *settler) collect(ctx context.Context) (batch []*settlement, trouble bool) {
+func (s *settler) collect(ctx context.Context) (batch []*settlement, of *trouble) {
 	lingered := s.linger == 0
 	for {
 		s.mu.Lock()
-		batch, wait := s.due()
-		if batch != nil {
+		t, batch, wait := s.due()
+		if t != nil {
 			s.mu.Unlock()
-			return batch, true
+			return batch, t
 		}
 		n := fitting(s.queue, s.tuning.CommitSize)
 		full := n == s.tuning.CommitSize || n < len(s.queue)
 		if n > 0 && (full || lingered || s.draining || s.retiring.Load() > 0) {
 			batch, s.queue = cut(s.queue, n)
 			s.mu.Unlock()
-			return batch, false
+			return batch, nil
 		}
 		ended := n == 0 && s.draining && len(s.slots) == 0 && s.beside == 0 && len(s.troubles) == 0
 		s.mu.Unlock()
 		if ended {
-			return nil, false
+			return nil, nil
 		}
 		if n > 0 {
 			lingered = true
@@ -262,7 +262,7 @@ func (s *settler) collect(ctx context.Context) (batch []*settlement, trouble boo
 		case <-s.wake:
 		case <-wait:
 		case <-ctx.Done():
-			return nil, false
+			return nil, nil
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (s *settler) answered(ctx context.Context, batch []*settlement) {
 
 // due takes the next batch of a part in trouble, if it is time for one, or else tells
 // how long until then: nil if there is none to wait for. It is called under mu.
-func (s *settler) due() (batch []*settlement, wait <-chan time.Time) {
+func (s *settler) due() (of *trouble, batch []*settlement, wait <-chan time.Time) {
 	var first time.Time
 	for p, t := range s.troubles {
 		switch {
@@ -142,13 +142,13 @@ func (s *settler) due() (batch []*settlement, wait <-chan time.Time) {
 		default:
 			batch, t.waiting = cut(t.waiting, fitting(t.waiting, t.size))
 			t.probing = len(batch)
-			return batch, nil
+			return t, batch, nil
 		}
 	}
 	if first.IsZero() {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return nil, time.After(first.Sub(s.now()))
+	return nil, nil, time.After(first.Sub(s.now()))
 }
 
 // retry has every part in trouble tried at once: it is the last time, for all that is
@@ -159,11 +159,9 @@ func (s *settler) retry() {
 	}
 }
 
-// probe tries the batch of a part in trouble.
-func (s *settler) probe(ctx context.Context, batch []*settlement) {
-	s.mu.Lock()
-	t := s.troubles[batch[0].part()] // it may end meanwhile, and another begin
-	s.mu.Unlock()
+// probe tries a batch of a trouble, which may end meanwhile, and another of its part
+// begin.
+func (s *settler) probe(ctx context.Context, t *trouble, batch []*settlement) {
 	s.outside(func() {
 		defer func() {
 			s.mu.Lock()

@@ -14,7 +14,6 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
-	"outboxrelay/relay/feed"
 )
 
 // unreachable is a store that answers no commit with a write that fails says, as long as
@@ -180,14 +179,35 @@ func TestAStopWaitsForNoTry(t *testing.T) {
 	}
 }
 
+// The trouble of a batch may be over by the time that the batch is tried, as a commit
+// that was under way is answered.
+func TestATroubleMayEndBeforeItsBatchIsTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newTestRelay(t)
+		store := &unreachable{fails: of("wsOutbox"), written: make(map[string]int)}
+		s := newSettler(contracts.StandardLane, time.Millisecond, store, DefaultTuning(), time.Now, zap.NewNop(), r.metrics)
+		o := r.newOutbox(contracts.Share{Outbox: "wsOutbox", Of: 1}, always{})
+		failed, answered := settlementFor(o, "r-0", false), settlementFor(o, "r-1", false)
+		s.unanswered(t.Context(), []*settlement{failed}, errors.New("unavailable"))
+		time.Sleep(time.Minute)
+		s.mu.Lock()
+		trouble, batch, _ := s.due()
+		s.mu.Unlock()
+		s.answered(t.Context(), []*settlement{answered})
+		if len(s.troubles) > 0 {
+			t.Fatal("its trouble lasts")
+		}
+		s.probe(t.Context(), trouble, batch)
+		s.commits.Wait()
+		if n := store.writtenOf(t, "wsOutbox", 1); n != 1 {
+			t.Errorf("%d is written, want 1", n)
+		}
+	})
+}
+
 // settlementFor makes a settlement of a record that is in memory.
 func settlementFor(o *outbox, id string, dead bool) *settlement {
-	e := &entry{
-		outbox: o, route: o.spec.Events[0], lane: contracts.StandardLane,
-		rec: &contracts.Record{Outbox: o.spec.Name, ID: id, AggregateID: id},
-	}
-	e.describe(Doc{ID: id}, nil)
-	o.ledger.step(feed.Found{Record: &e.Record})
+	e := recordOf(o, id)
 	st := &settlement{entry: e, kind: settleDelivered, at: time.Now()}
 	if dead {
 		st.kind = settleDead

@@ -30,15 +30,15 @@ func (m *Machine) hasLeft(r *Record) {
 	delete(m.leaving, r.Aggregate)
 	for _, f := range m.feeds {
 		if g := f.gates[aggregateGate(r.Aggregate)]; g != nil && g.lingering {
-			f.goAhead(r.Aggregate, g)
+			f.mayBeAhead(r.Aggregate, g)
 			f.open(aggregateGate(r.Aggregate))
 		}
 	}
 }
 
-// goAhead has those in memory wait that are younger than what is behind their
+// mayBeAhead has those in memory wait that are younger than what is behind their
 // aggregate's gate, which opens, until the feed has read that.
-func (f *Feed) goAhead(aggregate string, g *Gate) {
+func (f *Feed) mayBeAhead(aggregate string, g *Gate) {
 	for _, r := range f.machine.held {
 		if r.Aggregate == aggregate && r.feed() == f && g.count() > 0 && g.oldest < r.Version {
 			r.ahead = true
