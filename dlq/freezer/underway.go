@@ -9,7 +9,8 @@ import (
 )
 
 // releasesAtOnce is how many releases are under way at the same time. One that hangs
-// takes one of these places.
+// takes one of these places; of those that failed before, half of them have one at most,
+// so that what is released anew does not wait for them.
 const releasesAtOnce = 8
 
 // underWay is the releases that are under way, and those that failed and wait for
@@ -21,6 +22,7 @@ type underWay struct {
 	mu       sync.Mutex
 	tries    map[string]*tries
 	running  int
+	repeated int   // of those that are running: they failed before
 	more     bool  // one had no place
 	panicked error // one of them did
 
@@ -30,6 +32,7 @@ type underWay struct {
 // tries is those of one release.
 type tries struct {
 	running bool
+	failed  bool // before
 	seen    bool // since the last look through the releases began
 	until   time.Time
 	delay   sibling.Patience
@@ -54,12 +57,15 @@ func (u *underWay) begin(ctx context.Context, aggregateID string, release func(c
 	switch {
 	case t.running || time.Now().Before(t.until):
 		return
-	case u.running == releasesAtOnce:
+	case u.running == releasesAtOnce, t.failed && u.repeated == releasesAtOnce/2:
 		u.more = true
 		return
 	}
 	t.running = true
 	u.running++
+	if t.failed {
+		u.repeated++
+	}
 	u.ended.Go(func() {
 		err := sibling.Guarded(func() error { return release(ctx) })
 		if err != nil && ctx.Err() == nil {
@@ -74,7 +80,10 @@ func (u *underWay) end(aggregateID string, t *tries, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.running--
-	t.running = false
+	if t.failed {
+		u.repeated--
+	}
+	t.running, t.failed = false, err != nil
 	switch {
 	case err == nil:
 		delete(u.tries, aggregateID)
