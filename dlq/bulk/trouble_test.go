@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -38,10 +39,35 @@ func TestARestartedBulkGoesOnInTrouble(t *testing.T) {
 	f.Eventually("it is under way", func() bool { return f.Now(b).Delivered >= 5 })
 	stop()
 	f.Start(dlqtest.Replays(f.Queue, f.Lanes, f.Config))
-	f.Start(bulk.New(&flaky{Queue: f.Queue}, bulk.Config{
-		Config: f.Config.Config, Metrics: f.Config.Metrics.Bulks, RampStep: f.Config.RampStep, Ask: f.Config.Ask,
-		Follow: f.Config.Follow, FollowMax: f.Config.FollowMax, Save: f.Config.Save,
-	}))
+	f.Start(bulk.New(&flaky{Queue: f.Queue}, f.Config.BulkConfig()))
+	if got := f.Ends(b, dlq.BulkDone); got.Delivered != items {
+		t.Errorf("%d are delivered, want %d: %v", got.Delivered, items, dlqtest.Numbers(got))
+	}
+}
+
+// refusing is a queue that does not take the first request.
+type refusing struct {
+	*dlq.Queue
+	requests atomic.Int64
+}
+
+func (q *refusing) Decide(ctx context.Context, id string, d dlq.Decide) (*dlq.Decided, error) {
+	if q.requests.Add(1) == 1 {
+		return nil, status.Error(codes.DeadlineExceeded, "scripted")
+	}
+	return q.Queue.Decide(ctx, id, d)
+}
+
+// A request that fails holds up none of the others of its round, which is the canary
+// here, and is made again: not after the delay of a run of which nothing works.
+func TestARequestThatFailsHoldsUpNoOther(t *testing.T) {
+	f := setup(t)
+	f.Config.RetryMin, f.Config.RetryMax = time.Hour, time.Hour
+	const items = 20
+	f.Reviewable(items)
+	b := f.Bulk(dlqtest.Granted, 1000)
+	f.Start(dlqtest.Replays(f.Queue, f.Lanes, f.Config))
+	f.Start(bulk.New(&refusing{Queue: f.Queue}, f.Config.BulkConfig()))
 	if got := f.Ends(b, dlq.BulkDone); got.Delivered != items {
 		t.Errorf("%d are delivered, want %d: %v", got.Delivered, items, dlqtest.Numbers(got))
 	}

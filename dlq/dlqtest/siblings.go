@@ -57,15 +57,20 @@ func Replays(queue *dlq.Queue, lanes replayer.Lanes, c Config) (*replayer.Replay
 	return c.replayer(queue, lanes, contracts.ReviewRequired)
 }
 
+// BulkConfig is how bulk replays are run.
+func (c Config) BulkConfig() bulk.Config {
+	return bulk.Config{
+		Config: c.Config, Metrics: c.Metrics.Bulks, RampStep: c.RampStep, Ask: c.Ask, Follow: c.Follow, FollowMax: c.FollowMax, Save: c.Save,
+	}
+}
+
 // Review joins the sibling of the review queue, with the bulk replays.
 func Review(queue *dlq.Queue, lanes replayer.Lanes, c Config) (*review.Review, error) {
 	replays, err := c.replayer(queue, lanes, contracts.ReviewRequired)
 	if err != nil {
 		return nil, err
 	}
-	bulks, err := bulk.New(queue, bulk.Config{
-		Config: c.Config, Metrics: c.Metrics.Bulks, RampStep: c.RampStep, Ask: c.Ask, Follow: c.Follow, FollowMax: c.FollowMax, Save: c.Save,
-	})
+	bulks, err := bulk.New(queue, c.BulkConfig())
 	if err != nil {
 		return nil, err
 	}
