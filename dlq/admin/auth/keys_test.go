@@ -19,16 +19,22 @@ func (r *rotation) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.now.Load().RoundTrip(req)
 }
 
-func TestAnUnknownKeyFetchesKeysOnceInAWhile(t *testing.T) {
-	old := issuer()
-	google, err := authtest.NewIssuer()
+// rotates is set up where Google's keys are those of old, and are to be those of next.
+func rotates(t *testing.T) (f *fixture, keys *rotation, old, next *authtest.Issuer) {
+	t.Helper()
+	old = issuer()
+	next, err := authtest.NewIssuer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	google.Suffix = "-new"
-	keys := &rotation{}
+	next.Suffix = "-new"
+	keys = &rotation{}
 	keys.now.Store(old)
-	f := setup(t, auth.Config{Mode: auth.ModeOIDC, Audience: []string{audience}, Transport: keys})
+	return setup(t, auth.Config{Mode: auth.ModeOIDC, Audience: []string{audience}, Transport: keys}), keys, old, next
+}
+
+func TestAnUnknownKeyFetchesKeysOnceInAWhile(t *testing.T) {
+	f, keys, old, google := rotates(t)
 	claims := authtest.Google("alice@example.com", audience)
 	if _, refusal := f.ask(bearer(old.RS256(claims))...); refusal != nil {
 		t.Fatalf("before the rotation got %v", refusal)
@@ -84,15 +90,7 @@ func TestLastKeysStandInForAWhile(t *testing.T) {
 // A token with a new key is not refused for good while that key cannot be fetched, nor a
 // moment longer.
 func TestAKeyThatCannotBeFetchedIsNoFaultOfItsToken(t *testing.T) {
-	old := issuer()
-	google, err := authtest.NewIssuer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	google.Suffix = "-new"
-	keys := &rotation{}
-	keys.now.Store(old)
-	f := setup(t, auth.Config{Mode: auth.ModeOIDC, Audience: []string{audience}, Transport: keys})
+	f, keys, old, google := rotates(t)
 	claims := authtest.Google("alice@example.com", audience)
 	if _, refusal := f.ask(bearer(old.RS256(claims))...); refusal != nil {
 		t.Fatal(refusal)
