@@ -32,6 +32,7 @@ BACKLOG ?= 5000
 RECORDS ?= 20000
 KILLS ?= 20
 CROWD ?= 5000
+SCALE ?= 10000
 STEPS ?= 1000000
 SEEDS ?=
 SEED ?=
@@ -126,6 +127,10 @@ siege: ## kill instances of the notification queue 20 times while events come, a
 	$(if $(filter google,$(CLOUD)),go run ./deploy/local/google/cmd/google-emulators --) \
 		env OUTBOX_RELAY_KILLS=$(KILLS) OUTBOX_RELAY_CROWD=$(CROWD) go test -count=1 -v -timeout 60m \
 		-run '^Test$(if $(filter google,$(CLOUD)),Google)(KilledOverAndOver|OneEventBesideMany)$$' $(TEST_ARGS) ./relay/workqueue/notifications
+
+.PHONY: scale
+scale: ## simulate what docs/SIZING.md says that up to 10,000 records a second need, and half of it; SCALE=
+	OUTBOX_RELAY_SCALE=$(SCALE) go test -count=1 -v -timeout 60m -run '^TestWhatIsNeededSuffices$$' $(TEST_ARGS) ./cmd/outbox-relay/cost
 
 .PHONY: simulate
 simulate: ## simulate a million steps of relays over a Firestore and targets that misbehave; STEPS=, SEEDS= for so many seeds, SEED= for one alone, with its story

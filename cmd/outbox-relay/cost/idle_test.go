@@ -49,32 +49,23 @@ func idleBill(f cost.Fleet, d time.Duration) bill {
 // listeners stand, and every outbox has its owner.
 const settled = 2 * time.Minute
 
-// TestIdleCostsWhatIsBilled: an hour of relays with nothing to do.
+// TestIdleCostsWhatIsBilled: an hour of several relays with nothing to do, of outboxes in
+// shards. Of one alone, see TestAnIdleHourCostsAtMost.
 func TestIdleCostsWhatIsBilled(t *testing.T) {
 	thorough.Long(t)
-	for _, c := range []struct {
-		instances int
-		shards    map[string]int
-	}{
-		{instances: 1},
-		{instances: 3, shards: map[string]int{"wsOutbox": 2, "accOutbox": 3}},
-	} {
-		name := fmt.Sprintf("%d instances, %d outboxes in shards", c.instances, len(c.shards))
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			catalog := someOutboxes(t, c.shards)
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, catalog)
-				defer w.close()
-				for n := range c.instances {
-					w.start(fmt.Sprintf("instance-%d", n))
-				}
-				time.Sleep(settled)
-				const d = time.Hour
-				got := w.bill(func() { time.Sleep(d) })
-				f := cost.Fleet{Catalog: catalog, Instances: c.instances, Schedule: cost.NewSchedule(relay.Tuning{}, 0)}
-				judge(t, name, idleBill(f, d), got)
-			})
-		})
-	}
+	t.Parallel()
+	const instances = 3
+	catalog := someOutboxes(t, map[string]int{"wsOutbox": 2, "accOutbox": 3})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, catalog)
+		defer w.close()
+		for n := range instances {
+			w.start(fmt.Sprintf("instance-%d", n))
+		}
+		time.Sleep(settled)
+		const d = time.Hour
+		got := w.bill(func() { time.Sleep(d) })
+		f := cost.Fleet{Catalog: catalog, Instances: instances, Schedule: cost.NewSchedule(relay.Tuning{}, 0)}
+		judge(t, "three instances, and outboxes in shards", idleBill(f, d), got)
+	})
 }

@@ -92,6 +92,13 @@ func Crowd(t testing.TB) int {
 	return number(t, "OUTBOX_RELAY_CROWD", "events", 500)
 }
 
+// Rate is how many records a second a simulation of sizes takes at most: 1,000, or what
+// OUTBOX_RELAY_SCALE says, as make scale does.
+func Rate(t testing.TB) float64 {
+	t.Helper()
+	return float64(number(t, "OUTBOX_RELAY_SCALE", "records a second", 1000))
+}
+
 // number is what a variable says, or usual.
 func number(t testing.TB, variable, of string, usual int) int {
 	t.Helper()
