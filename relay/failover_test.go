@@ -14,7 +14,7 @@ import (
 
 // Flows of these tests: about as many records as Google's emulators take beside
 // three instances.
-const flowEvery = 25 * time.Millisecond
+const flowEvery = 50 * time.Millisecond
 
 // Terms of leases. Where a test waits for one to run out, it is brief, and yet
 // leaves a starved machine time to renew: a lease that changes hands unasked has

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // The relays' wall clocks are wrong by an hour. Leases are neither stolen nor
 // stuck, as the server's clock alone judges them; retries and replays come when
 // they are due.
 func TestClocksThatAreWrong(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"slow by an hour": time.Hour, "fast by an hour": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +35,7 @@ func TestClocksThatAreWrong(t *testing.T) {
 			f.spread(map[string]int{"a": 6})
 			b := f.member("b", term, nil)
 			f.spread(map[string]int{"a": 3, "b": 3})
-			flow := f.flow(f.catalog, 5*flowEvery)                      // it lasts for two terms
+			flow := f.flow(f.catalog, 10*flowEvery)                     // it lasts for two terms
 			sick := f.series("wsOutbox", "TaskCompleted", "sick", 1, 1) // SAFE_AUTO
 			f.append(sick, 1)
 			f.eventually("it is retried until it is dead", func() bool { return f.unmarked(sick, contracts.Dead) == 0 })

@@ -12,6 +12,7 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // errorCodes are the sixteen codes that a call can fail with.
@@ -21,6 +22,14 @@ func errorCodes() []codes.Code {
 		out = append(out, c)
 	}
 	return out
+}
+
+// someCodes are those that a run tries with whole relays: all, or one of each kind.
+func someCodes() []codes.Code {
+	if thorough.Whole() {
+		return errorCodes()
+	}
+	return []codes.Code{codes.Aborted, codes.PermissionDenied, codes.Unavailable, codes.Unknown}
 }
 
 func TestSettlesWhateverCodeACommitFailsWith(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"outboxrelay/deploy/local/postgres/postgrestest"
 	"outboxrelay/deploy/local/redis/redistest"
 	"outboxrelay/deploy/local/rig"
+	"outboxrelay/deploy/local/thorough"
 )
 
 func TestMain(m *testing.M) {
@@ -42,6 +43,7 @@ func (s *screen) String() string {
 
 // The commands run as they stand on the page, but for the addresses and the folder of the programs.
 func TestFirstPage(t *testing.T) {
+	thorough.EndToEnd(t) // it builds four programs
 	page, err := os.ReadFile("../../../docs/outbox.md")
 	if err != nil {
 		t.Fatal(err)
