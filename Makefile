@@ -77,13 +77,14 @@ test-race: ## run the tests under the race detector; those of the whole program 
 	GORACE=$(GORACE) OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
 
 # Those are the tests that say so, by thorough.Long: see deploy/local/thorough. CI fails
-# if one is left out of every run. A browser has so many threads that what runs beside it
+# if one is left out of every run. Some of them mostly wait, so that one more package than
+# there are processors runs at once. A browser has so many threads that what runs beside it
 # waits for minutes.
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long
 	@files="$$(grep -rl --include='*_test.go' 'thorough\.Long(t)' .)"; \
 	names="$$(awk '/^func / { sub(/\(.*/, "", $$2); name = $$2 } /thorough\.Long\(t\)/ { print name }' $$files | sort -u | paste -sd '|')"; \
-	thorough=(go test -shuffle=on -count=1 -timeout 75m -run "^($$names)\$$" $(TEST_ARGS)); first=0; \
+	thorough=(go test -p $(RACERS) -shuffle=on -count=1 -timeout 75m -run "^($$names)\$$" $(TEST_ARGS)); first=0; \
 	"$${thorough[@]}" ./dlq/console || first=$$?; \
 	"$${thorough[@]}" $$(dirname $$files | sort -u | grep -vx ./dlq/console) && exit $$first
 

@@ -170,6 +170,7 @@ func (c *clinic) freezeElsewhere(at, other *station) {
 // it, and replays nothing that had been replayed.
 func TestE2EBulkReplayChangesHands(t *testing.T) {
 	thorough.Long(t)
+	thorough.NotOnGoogle(t) // where TestE2EBulkReplaySurvivesKills runs
 	c := openClinic(t)
 	first, second := c.pair(5 * time.Second)
 	const size = 120
