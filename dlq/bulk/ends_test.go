@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/bulk"
 	"outboxrelay/dlq/dlqtest"
 )
 
@@ -47,3 +48,52 @@ func TestBulkEndsAreCounted(t *testing.T) {
 		t.Errorf("%d dead letters, ends (-want +got):\n%s", len(all), diff)
 	}
 }
+
+// late is a queue whose list of the bulk replays is old when it comes.
+type late struct {
+	*dlq.Queue
+	read, comes chan struct{}
+}
+
+func (q *late) Unsettled(ctx context.Context) ([]*dlq.Bulk, error) {
+	bulks, err := q.Queue.Unsettled(ctx)
+	select {
+	case q.read <- struct{}{}:
+		<-q.comes
+	default:
+	}
+	return bulks, err
+}
+
+// TestAnOldListBeginsNothing: a bulk replay that came to its end while the list was on its
+// way that shows it running is not begun anew, and its end is counted once.
+func TestAnOldListBeginsNothing(t *testing.T) {
+	f := setup(t)
+	q := &late{f.Queue, make(chan struct{}), make(chan struct{})}
+	goOn := make(chan struct{})
+	f.Lanes.Follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	f.Reviewable(3)
+	b := f.Bulk(dlqtest.Granted, 1000)
+	f.Start(dlqtest.Replays(f.Queue, f.Lanes, f.Config))
+	runner, err := bulk.New(q, f.Config.BulkConfig())
+	f.Start(runner, err)
+	f.Eventually("it is under way", func() bool { return f.Now(b).Replaying == 3 })
+	<-q.read
+	close(goOn)
+	f.Ends(b, dlq.BulkDone)
+	f.Eventually("its run is over", func() bool { return f.running() == 0 })
+	close(q.comes)
+	<-q.read // it has looked at the old list, and reads again
+	if got := f.bulkEnds()["done"]; got != 1 || f.running() != 0 {
+		t.Errorf("%v ends are counted, and %v run, want one and none", got, f.running())
+	}
+}
+
+// running is how many bulk replays are at work.
+func (f *fixture) running() float64 { return f.Counter("relay_dlq_bulk_running") }

@@ -3,8 +3,10 @@ package bulk
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,8 +23,9 @@ type Runner struct {
 	again chan struct{} // one has ended: another may have its place
 
 	mu     sync.Mutex
-	runs   map[string]*run // at work, by ID
-	asking map[string]bool // those of them that have a place, by ID
+	runs   map[string]*run      // at work, by ID
+	asking map[string]bool      // those of them that have a place, by ID
+	ended  map[string]time.Time // runs, by ID: what was read before that tells nothing
 }
 
 // New makes a Runner. It does nothing until Run.
@@ -31,7 +34,7 @@ func New(q Queue, cfg Config) (*Runner, error) {
 		return nil, fmt.Errorf("make runner of bulk replays: %w", err)
 	}
 	return &Runner{
-		queue: q, cfg: cfg.withDefaults(), bell: q.Hear(dlq.BellBulk), again: make(chan struct{}, 1), runs: make(map[string]*run), asking: make(map[string]bool),
+		queue: q, cfg: cfg.withDefaults(), bell: q.Hear(dlq.BellBulk), again: make(chan struct{}, 1), runs: make(map[string]*run), asking: make(map[string]bool), ended: make(map[string]time.Time),
 	}, nil
 }
 
@@ -108,12 +111,14 @@ func (r *Runner) takeUp(ctx context.Context, g *errgroup.Group) error {
 	if !r.cfg.Leads() {
 		return nil
 	}
+	asOf := time.Now()
 	unsettled, err := r.find(ctx)
 	if err != nil {
 		return err
 	}
+	defer r.forget(asOf)
 	for _, b := range unsettled {
-		run, ok := r.claim(b)
+		run, ok := r.claim(b, asOf)
 		if !ok {
 			continue
 		}
@@ -134,11 +139,14 @@ func (r *Runner) find(ctx context.Context) ([]*dlq.Bulk, error) {
 	return r.queue.Unsettled(ctx)
 }
 
-// claim makes a run of a bulk replay that nobody works at, if there is a place for
-// it. One that asks for nothing any more needs none.
-func (r *Runner) claim(b *dlq.Bulk) (*run, bool) {
+// claim makes a run of a bulk replay that nobody works at, as it was read at a moment or
+// later, if there is a place for it. One that asks for nothing any more needs none.
+func (r *Runner) claim(b *dlq.Bulk, asOf time.Time) (*run, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.ended[b.ID].After(asOf) {
+		return nil, false // it may be through
+	}
 	asks := b.State == dlq.BulkRunning
 	if r.runs[b.ID] != nil || asks && len(r.asking) >= bulksAtOnce || !asks && len(r.runs) >= endedAtOnce {
 		return nil, false
@@ -172,5 +180,13 @@ func (r *Runner) release(run *run) {
 	defer r.mu.Unlock()
 	delete(r.runs, run.bulk.ID)
 	delete(r.asking, run.bulk.ID)
+	r.ended[run.bulk.ID] = time.Now()
 	sibling.Knock(r.again)
+}
+
+// forget forgets the runs that had ended before all that is read from now on.
+func (r *Runner) forget(asOf time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.ended, func(_ string, at time.Time) bool { return at.Before(asOf) })
 }
