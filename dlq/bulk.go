@@ -49,6 +49,7 @@ type Bulk struct {
 	SkippedFor    map[string]int // these by the reason in words
 	Replaying     int            // asked for and not ended
 	Waiting       int            // not asked for yet
+	HeldFor       map[string]int // of these and of Replaying those that cannot go on now, by the reason in words
 	FailedIDs     []string       // the first of those that failed, MaxFailedIDs at most
 	UpdateTime    time.Time
 
@@ -56,8 +57,8 @@ type Bulk struct {
 	Order  string // of one that a request with a key started: hash of what was ordered
 }
 
-// SkippedInWords tells Bulk.SkippedFor in words; "" where there is nothing to tell.
-func SkippedInWords(reasons map[string]int) string {
+// ReasonsInWords tells Bulk.SkippedFor or Bulk.HeldFor in words; "" where there is nothing to tell.
+func ReasonsInWords(reasons map[string]int) string {
 	var out []string
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
 		out = append(out, fmt.Sprintf("%d: %s", reasons[why], why))
@@ -102,6 +103,7 @@ const (
 	bulkSkipped     = "skipped"
 	bulkSkippedFor  = "skippedFor"
 	bulkReplaying   = "replaying"
+	bulkHeldFor     = "heldFor"
 	bulkWaiting     = "waiting"
 	// bulkSettled is false until nothing that it asked for is under way any more:
 	// one that was cancelled is followed until then.
@@ -129,12 +131,8 @@ func (b *Bulk) created() (map[string]any, error) {
 
 // progress renders the fields that change while it runs.
 func (b *Bulk) progress() map[string]any {
-	reasons := make(map[string]any, len(b.SkippedFor))
-	for why, n := range b.SkippedFor {
-		reasons[why] = n
-	}
 	return map[string]any{
-		bulkSkippedFor: reasons, bulkPhase: b.Phase, bulkDelivered: b.Delivered, bulkFailed: b.Failed, bulkSkipped: b.Skipped,
+		bulkSkippedFor: reasonFields(b.SkippedFor), bulkHeldFor: reasonFields(b.HeldFor), bulkPhase: b.Phase, bulkDelivered: b.Delivered, bulkFailed: b.Failed, bulkSkipped: b.Skipped,
 		bulkReplaying: b.Replaying, bulkWaiting: b.Waiting, bulkFailedIDs: append([]string{}, b.FailedIDs...),
 	}
 }
@@ -152,12 +150,7 @@ func decodeBulk(d Doc) *Bulk {
 		Replaying: count(bulkReplaying), Waiting: count(bulkWaiting), FailedIDs: f.texts(bulkFailedIDs), UpdateTime: d.UpdateTime,
 		Picked: f.flag(bulkPicked), Pinned: cmp.Or(f.text(bulkPinned), d.ID), Order: f.text(bulkOrder),
 	}
-	for why := range f.object(bulkSkippedFor) {
-		if b.SkippedFor == nil {
-			b.SkippedFor = make(map[string]int)
-		}
-		b.SkippedFor[why] = int(reading(f.object(bulkSkippedFor)).integer(why))
-	}
+	b.SkippedFor, b.HeldFor = decodeReasons(f.object(bulkSkippedFor)), decodeReasons(f.object(bulkHeldFor))
 	switch v := d.Fields[bulkRateField].(type) {
 	case float64:
 		b.RatePerSecond = v
@@ -165,6 +158,27 @@ func decodeBulk(d Doc) *Bulk {
 		b.RatePerSecond = float64(v)
 	}
 	return b
+}
+
+// reasonFields renders counts by reasons in words.
+func reasonFields(reasons map[string]int) map[string]any {
+	f := make(map[string]any, len(reasons))
+	for why, n := range reasons {
+		f[why] = n
+	}
+	return f
+}
+
+// decodeReasons reads them; nil: there are none.
+func decodeReasons(f reading) map[string]int {
+	var out map[string]int
+	for why := range f {
+		if out == nil {
+			out = make(map[string]int)
+		}
+		out[why] = int(f.integer(why))
+	}
+	return out
 }
 
 func decodeBulks(docs []Doc) []*Bulk {

@@ -82,7 +82,11 @@ func decisionList(ds []Decision) []any {
 }
 
 func requestFields(r *Request) map[string]any {
-	return map[string]any{fieldID: r.ID, fieldBy: r.By, fieldAt: r.At, fieldReason: r.Reason, fieldBulk: r.Bulk}
+	f := map[string]any{fieldID: r.ID, fieldBy: r.By, fieldAt: r.At, fieldReason: r.Reason, fieldBulk: r.Bulk}
+	if r.Waits.Tells() {
+		f[requestWaits] = r.Waits.fields()
+	}
+	return f
 }
 
 func endedFields(e *Ended) map[string]any {
@@ -137,7 +141,7 @@ func DecodeItem(d Doc) *Item {
 		})
 	}
 	if r := reading(f.object(contracts.DeadFieldReplaying)); len(r) > 0 {
-		i.Replaying = &Request{ID: r.text(fieldID), By: r.text(fieldBy), At: r.time(fieldAt), Reason: r.text(fieldReason), Bulk: r.text(fieldBulk)}
+		i.Replaying = &Request{ID: r.text(fieldID), By: r.text(fieldBy), At: r.time(fieldAt), Reason: r.text(fieldReason), Bulk: r.text(fieldBulk), Waits: decodeWaits(r.object(requestWaits))}
 	}
 	if e := reading(f.object(contracts.DeadFieldLastReplay)); len(e) > 0 {
 		i.LastReplay = &Ended{

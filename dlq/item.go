@@ -53,6 +53,7 @@ type Request struct {
 	At     time.Time
 	Reason string
 	Bulk   string // the bulk replay that it is part of; "" for a single one
+	Waits  Waits
 }
 
 // Ended is a replay that ended.

@@ -8,9 +8,9 @@ import (
 	"outboxrelay/contracts"
 )
 
-// Progress notes which targets still miss the item's record, after a round of
-// its replay that an outage stopped: those that acknowledged are left out of the
-// next. It is no end, and counts nothing. An item that was replayed, closed
+// Progress notes which targets still miss the item's record, and that its replay waits
+// for those that are out, after a round that an outage stopped: those that acknowledged
+// are left out of the next. It is no end, and counts nothing. An item that was replayed, closed
 // or buried anew meanwhile is left as it is.
 func (q *Queue) Progress(ctx context.Context, item *Item, round Round) error {
 	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
@@ -23,9 +23,13 @@ func (q *Queue) Progress(ctx context.Context, item *Item, round Round) error {
 			return nil, nil
 		}
 		current.PendingTargets = pending
+		changed := []string{contracts.DeadFieldPendingTargets}
+		if current.waits(item.Replaying, WaitsForTargets(round.Blocked)) {
+			changed = append(changed, contracts.DeadFieldReplaying)
+		}
 		return []Write{{
 			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
-			Fields: current.only(contracts.DeadFieldPendingTargets),
+			Fields: current.only(changed...),
 		}}, nil
 	})
 	if err != nil {

@@ -95,7 +95,7 @@ func (q *Queue) SaveBulk(ctx context.Context, b *Bulk, end *BulkEnd) (after *Bul
 func (b *Bulk) stands(was *Bulk) bool {
 	return b.State == was.State && b.Phase == was.Phase && b.Delivered == was.Delivered && b.Failed == was.Failed &&
 		b.Skipped == was.Skipped && b.Replaying == was.Replaying && b.Waiting == was.Waiting && slices.Equal(b.FailedIDs, was.FailedIDs) &&
-		maps.Equal(b.SkippedFor, was.SkippedFor)
+		maps.Equal(b.SkippedFor, was.SkippedFor) && maps.Equal(b.HeldFor, was.HeldFor)
 }
 
 // progressOn puts the numbers of known, and the end, on the bulk replay as it
@@ -103,7 +103,7 @@ func (b *Bulk) stands(was *Bulk) bool {
 // its end.
 func (q *Queue) progressOn(b, known *Bulk, end *BulkEnd) []Write {
 	b.Phase, b.Delivered, b.Failed, b.Skipped, b.Replaying, b.Waiting = known.Phase, known.Delivered, known.Failed, known.Skipped, known.Replaying, known.Waiting
-	b.FailedIDs, b.SkippedFor = known.FailedIDs, known.SkippedFor
+	b.FailedIDs, b.SkippedFor, b.HeldFor = known.FailedIDs, known.SkippedFor, known.HeldFor
 	if end == nil || b.State != BulkRunning {
 		return nil
 	}

@@ -161,8 +161,8 @@ var anyTime = time.Unix(0, 0)
 func nextReplay(d Doc) time.Time { return reading(d.Fields).time(contracts.DeadFieldNextReplayAt) }
 
 // Defer moves the time of an item's next replay, because an older one comes
-// first. An item that is not any more as it was read is refused as Changed.
-func (q *Queue) Defer(ctx context.Context, item *Item, until time.Time) error {
+// first, whose ID is behind. An item that is not any more as it was read is refused as Changed.
+func (q *Queue) Defer(ctx context.Context, item *Item, until time.Time, behind string) error {
 	until = until.UTC().Truncate(time.Microsecond)
 	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
 		current, err := q.Item(ctx, item.ID)
@@ -175,9 +175,14 @@ func (q *Queue) Defer(ctx context.Context, item *Item, until time.Time) error {
 		case !current.UpdateTime.Equal(item.UpdateTime):
 			return nil, &Refusal{Kind: Changed, Detail: "it was changed since it was read"}
 		}
+		current.NextReplayAt = until
+		changed := []string{contracts.DeadFieldNextReplayAt}
+		if current.waits(current.Replaying, Waits{Behind: behind}) {
+			changed = append(changed, contracts.DeadFieldReplaying)
+		}
 		return []Write{{
 			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
-			Fields: map[string]any{contracts.DeadFieldNextReplayAt: until},
+			Fields: current.only(changed...),
 		}}, nil
 	})
 	if err != nil {

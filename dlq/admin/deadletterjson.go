@@ -65,6 +65,21 @@ type ReplayRequest struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason" example:"the consumer was mended"`
 	Bulk   string    `json:"bulk,omitempty" doc:"The bulk replay that it is part of."`
+	Waits  *Waits    `json:"waits,omitempty" doc:"What it was found to wait for when it was its turn; left out while nothing is known."`
+}
+
+// Waits is what a replay waits for.
+type Waits struct {
+	Targets []string `json:"targets,omitempty" nullable:"false" example:"[\"FUNNEL_CRITICAL\"]" doc:"That are out."`
+	Behind  string   `json:"behind,omitempty" example:"7f0c:acc-1:2" doc:"The older dead letter of its aggregate that comes first."`
+}
+
+func requestOf(r *dlq.Request) *ReplayRequest {
+	out := &ReplayRequest{ID: r.ID, By: r.By, At: r.At, Reason: r.Reason, Bulk: r.Bulk}
+	if w := r.Waits; w.Tells() {
+		out.Waits = &Waits{w.Targets, w.Behind}
+	}
+	return out
 }
 
 // ReplayEnd is how a replay ended.
@@ -93,7 +108,7 @@ func deadLetterOf(i *dlq.Item) DeadLetter {
 		d.Decisions[n] = Decision{x.ID, x.Action, x.By, x.At, x.Reason}
 	}
 	if r := i.Replaying; r != nil {
-		d.Replaying = &ReplayRequest{r.ID, r.By, r.At, r.Reason, r.Bulk}
+		d.Replaying = requestOf(r)
 	}
 	if e := i.LastReplay; e != nil {
 		outcome := string(dlq.Failed)

@@ -74,6 +74,7 @@ type Bulk struct {
 	SkippedFor    map[string]int `json:"skippedFor,omitempty" doc:"How many of these were passed over for which reason, in words."`
 	Replaying     int            `json:"replaying" doc:"Asked for and not ended."`
 	Waiting       int            `json:"waiting" doc:"Not asked for yet."`
+	HeldFor       map[string]int `json:"heldFor,omitempty" doc:"How many of replaying and waiting cannot go on now for which reason, in words: a target that is out, or an older dead letter."`
 	FailedIDs     []string       `json:"failedIds,omitempty" nullable:"false" doc:"The dead letters that failed, the first 50 of them."`
 }
 
@@ -222,7 +223,7 @@ func bulkOf(b *dlq.Bulk) Bulk {
 		ID: b.ID, State: b.State, Phase: b.Phase, Filter: filterOf(b.Filter), RatePerSecond: b.RatePerSecond, By: b.By.Name, Reason: b.Reason,
 		CreatedAt: b.CreatedAt, EndedAt: b.EndedAt, EndReason: b.EndReason, CancelledBy: b.CancelledBy,
 		Total: b.Total, Delivered: b.Delivered, Failed: b.Failed, Skipped: b.Skipped, Replaying: b.Replaying, Waiting: b.Waiting,
-		Picked: b.Picked, FailedIDs: b.FailedIDs, SkippedFor: b.SkippedFor,
+		Picked: b.Picked, FailedIDs: b.FailedIDs, SkippedFor: b.SkippedFor, HeldFor: b.HeldFor,
 	}
 }
 

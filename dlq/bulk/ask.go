@@ -13,53 +13,36 @@ import (
 )
 
 const (
-	// maxOutstanding bounds what a bulk replay asked for and that has not ended.
+	// maxOutstanding bounds what a bulk replay asked for and that has not ended, apart from
+	// what something holds up.
 	maxOutstanding = 100
+	// maxStuck bounds that: of a target that goes out there are as many as may be
+	// outstanding, and no more are asked for.
+	maxStuck = 4 * maxOutstanding
 	// asksAtOnce is how many requests are made at the same time.
 	asksAtOnce = 16
 )
 
 // candidates returns at most limit pins to ask for next: in order, and of each
-// aggregate only the first that is not finished.
+// aggregate only the first that is not finished. None misses a target that is out.
 func (r *run) candidates(limit int) []int {
-	var out []int
-	busy := make(map[string]bool)
-	for n, s := range r.states {
-		if len(out) >= limit {
-			break
-		}
-		line := r.pins[n].Line
-		if s.finished() || line != "" && busy[line] {
-			continue
-		}
-		if line != "" {
-			busy[line] = true
-		}
-		if s == pinWaiting && (r.bulk.Phase == dlq.PhaseRamp || r.first[n]) {
-			out = append(out, n)
-		}
-	}
-	return out
+	return r.askable(r.out(), func(n int) bool { return r.bulk.Phase == dlq.PhaseRamp || r.first[n] }, limit)
 }
 
 // hungry reports whether there is something to ask for and room for it.
-func (r *run) hungry() bool { return r.outstanding() < maxOutstanding && len(r.candidates(1)) > 0 }
+func (r *run) hungry() bool { return r.room() > 0 && len(r.candidates(1)) > 0 }
 
-func (r *run) outstanding() int {
-	n := 0
-	for _, s := range r.states {
-		if s == pinReplaying {
-			n++
-		}
-	}
-	return n
+// room is how many more may be asked for.
+func (r *run) room() int {
+	going, stuck := r.going()
+	return max(0, min(maxOutstanding-going, maxStuck-stuck))
 }
 
 // ask asks for the next replays, as many as the phase and the rate allow, and
 // returns how many were asked for. Requests that fail while others do not are made again
 // in the next round.
 func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
-	limit := maxOutstanding - r.outstanding()
+	limit := r.room()
 	if r.bulk.Phase == dlq.PhaseRamp {
 		if r.ramping.IsZero() {
 			r.ramping = now
@@ -70,6 +53,9 @@ func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
 	items, err := r.items(ctx, next)
 	if err != nil {
 		return 0, err
+	}
+	for _, n := range next {
+		r.learn(n, items[n])
 	}
 	var mu sync.Mutex
 	asked := 0

@@ -48,7 +48,7 @@ func (r *run) load(ctx context.Context) error {
 		r.loading.read += len(some)
 	}
 	r.first = canaries(r.pins)
-	r.states = make([]pinState, len(r.pins))
+	r.states, r.held = make([]pinState, len(r.pins)), make([]held, len(r.pins))
 	r.recall(r.loading.items)
 	r.loading = loading{}
 	r.count()
@@ -66,6 +66,7 @@ func (r *run) recall(items map[int]*dlq.Item) {
 		i := items[n]
 		j := judge(p, i, r.bulk.ID)
 		r.states[n] = j.state
+		r.learn(n, i)
 		if j.state == pinSkipped {
 			r.passed[n] = j
 		}

@@ -19,7 +19,7 @@ const (
 )
 
 // maxReasons bounds the reasons that are told apart, as each unknown outbox has one of
-// its own.
+// its own, and each dead letter that comes before others.
 const maxReasons = 20
 
 // refusedFor is why the queue refused a pin, as it is counted.
@@ -29,19 +29,23 @@ func refusedFor(r *dlq.Refusal) string { return cmp.Or(r.Brief, passedRefused) }
 func (r *run) skippedFor() map[string]int {
 	var out map[string]int
 	for n, s := range r.states {
-		if s != pinSkipped {
-			continue
+		if s == pinSkipped {
+			out = countReason(out, cmp.Or(r.passed[n].why, passedOther))
 		}
-		if out == nil {
-			out = make(map[string]int)
-		}
-		why := cmp.Or(r.passed[n].why, passedOther)
-		if _, told := out[why]; !told && len(out) >= maxReasons {
-			why = passedOther
-		}
-		out[why]++
 	}
 	return out
+}
+
+// countReason counts one more for a reason, or for other reasons where there are many.
+func countReason(reasons map[string]int, why string) map[string]int {
+	if reasons == nil {
+		reasons = make(map[string]int)
+	}
+	if _, told := reasons[why]; !told && len(reasons) >= maxReasons {
+		why = passedOther
+	}
+	reasons[why]++
+	return reasons
 }
 
 // orphaned reports whether all pins were passed over because nobody relays their

@@ -2,7 +2,6 @@ package bulk_test
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -11,34 +10,21 @@ import (
 	"outboxrelay/dlq/dlqtest"
 )
 
-// stuck starts a bulk replay of n dead letters whose target is out, and waits until
+// stuck starts a bulk replay of n dead letters that do not end, and waits until
 // it has asked for what it may.
 func (f *fixture) stuck(n int) *dlq.Bulk {
 	f.T.Helper()
-	var ids []string
-	for _, i := range f.Reviewable(n) {
-		ids = append(ids, i.ID)
-	}
-	b, err := f.Queue.StartBulk(f.T.Context(), dlq.BulkRequest{IDs: ids, Actor: dlqtest.Operator})
-	if err != nil {
-		f.T.Fatal(err)
-	}
+	b := f.start(f.Reviewable(n)...)
 	f.Eventually("it asked for its canary", func() bool { return f.Now(b).Replaying == min(n, 5) })
 	return b
 }
 
 // TestStuckBulksLeaveTheirPlaces: bulk replays that have nothing more to ask for,
-// because all was asked for or somebody cancelled them, hold up no other, however
-// many wait for a target that is out.
+// because all was asked for, somebody cancelled them or all of it waits for a target that
+// is out, hold up no other, however many they are.
 func TestStuckBulksLeaveTheirPlaces(t *testing.T) {
 	f := setup(t)
-	var well atomic.Bool
-	f.Lanes.Follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
-		if slices.Contains(i.PendingTargets, "FUNNEL") && !well.Load() {
-			return dlq.Round{Blocked: i.PendingTargets, Missing: i.PendingTargets}, nil
-		}
-		return dlq.Round{Acked: i.PendingTargets}, nil
-	})
+	mend := f.out()
 	f.Review()
 	var all, cancelled []*dlq.Bulk
 	for range 3 {
@@ -49,12 +35,14 @@ func TestStuckBulksLeaveTheirPlaces(t *testing.T) {
 		}
 		cancelled = append(cancelled, b)
 	}
+	for range 5 {
+		all = append(all, f.stuck(7))
+	}
 	other := f.Letter("orgOutbox", "SkillRecognitionRevoked", "org-other", 1)
 	other.PendingTargets = []string{"ELSEWHERE"}
 	f.Bury(other)
 	f.Ends(f.Bulk(dlq.Filter{EventID: other.EventID}, 100), dlq.BulkDone)
-	well.Store(true)
-	f.Queue.Ring(dlq.BellReplays)
+	mend()
 	for _, b := range all {
 		f.Ends(b, dlq.BulkDone)
 	}
@@ -68,8 +56,9 @@ func TestStuckBulksLeaveTheirPlaces(t *testing.T) {
 // TestNoMoreThanFourBulksAsk: a fifth waits until one of them has asked for all.
 func TestNoMoreThanFourBulksAsk(t *testing.T) {
 	f := setup(t)
-	f.Lanes.Follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
-		return dlq.Round{Blocked: i.PendingTargets, Missing: i.PendingTargets}, nil
+	f.Lanes.Follow(func(ctx context.Context, _ *dlq.Item, _ int) (dlq.Round, error) {
+		<-ctx.Done()
+		return dlq.Round{}, ctx.Err()
 	})
 	f.Review()
 	var four []*dlq.Bulk

@@ -3,11 +3,14 @@ package bulk
 import (
 	"context"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
 // Queue is what a Runner needs of the dead-letter queue; *dlq.Queue has it.
 type Queue interface {
+	Catalog() *contracts.Catalog
+
 	// The bulk replays that are not through.
 	Unsettled(ctx context.Context) ([]*dlq.Bulk, error)
 	WatchUnsettled(ctx context.Context, told func([]*dlq.Bulk)) error

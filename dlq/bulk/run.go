@@ -25,6 +25,7 @@ type run struct {
 	bulk    *dlq.Bulk // as it was last read or written
 	pins    []dlq.Pin
 	states  []pinState        // of the pins
+	held    []held            // of the pins
 	passed  map[int]judgement // of those that were passed over
 	first   map[int]bool
 	latest  endings
@@ -127,8 +128,11 @@ func (r *run) round(ctx context.Context) (time.Duration, error) {
 	return min(wait, r.cfg.Save), nil
 }
 
-// asksMore reports whether there is something left to ask for, now or later.
-func (r *run) asksMore() bool { return r.bulk.State == dlq.BulkRunning && r.bulk.Waiting > 0 }
+// asksMore reports whether there is something left to ask for, now or as soon as what is
+// under way has ended.
+func (r *run) asksMore() bool {
+	return r.bulk.State == dlq.BulkRunning && r.bulk.Waiting > 0 && !r.standstill()
+}
 
 // count counts the pins by their states, and sees whether the canary is over
 // and went well.
@@ -143,20 +147,29 @@ func (r *run) count() {
 		}
 	}
 	b.Delivered, b.Failed, b.Skipped, b.Replaying, b.Waiting = n[pinDelivered], n[pinFailed], n[pinSkipped], n[pinReplaying], n[pinWaiting]
-	b.SkippedFor = r.skippedFor()
+	b.SkippedFor, b.HeldFor = r.skippedFor(), r.heldFor()
+	if b.Phase == dlq.PhaseRamp {
+		return
+	}
 	b.Phase = dlq.PhaseCanary
+	r.relieve()
 	if r.canaryOver() && r.canaryFailed() <= canaryMayFail {
 		b.Phase = dlq.PhaseRamp
 	}
 }
 
-func (r *run) canaryOver() bool {
+// canaryOver reports whether all of the canary have ended that can go on, and some have.
+func (r *run) canaryOver() (over bool) {
+	out := r.out()
 	for n := range r.first {
-		if !r.states[n].finished() {
+		switch {
+		case r.states[n].finished():
+			over = true
+		case r.holdup(n, out) == "":
 			return false
 		}
 	}
-	return true
+	return over
 }
 
 // followLast is how many times less often a run that asks for nothing more looks,
@@ -184,6 +197,7 @@ func (r *run) follow(ctx context.Context, now time.Time) error {
 	}
 	r.followed = min(2*r.followed, most)
 	for _, n := range outstanding {
+		r.learn(n, items[n])
 		if j := judge(r.pins[n], items[n], r.bulk.ID); j.state != pinReplaying {
 			r.became(n, j)
 			r.followed = r.cfg.Follow

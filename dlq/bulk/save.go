@@ -28,9 +28,9 @@ func (r *run) verdict() *dlq.BulkEnd {
 	case r.bulk.State != dlq.BulkRunning:
 		return nil
 	case !left && r.orphaned():
-		return &dlq.BulkEnd{State: dlq.BulkStopped, Reason: "nothing of it could be replayed: " + dlq.SkippedInWords(r.bulk.SkippedFor)}
+		return &dlq.BulkEnd{State: dlq.BulkStopped, Reason: "nothing of it could be replayed: " + dlq.ReasonsInWords(r.bulk.SkippedFor)}
 	case !left && r.bulk.Skipped > 0:
-		return &dlq.BulkEnd{State: dlq.BulkDone, Reason: "each item has ended or was passed over: " + dlq.SkippedInWords(r.bulk.SkippedFor)}
+		return &dlq.BulkEnd{State: dlq.BulkDone, Reason: "each item has ended or was passed over: " + dlq.ReasonsInWords(r.bulk.SkippedFor)}
 	case !left:
 		return &dlq.BulkEnd{State: dlq.BulkDone, Reason: "each item has ended or was passed over"}
 	case r.canaryFailed() > canaryMayFail:

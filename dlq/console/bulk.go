@@ -40,7 +40,7 @@ func loadBulk(ctx context.Context, v *visit) (*page, error) {
 		return nil, err
 	}
 	c := bulkContent{B: viewOf(*b), Failed: b.FailedIDs, Command: shell("outbox-relay", "dlq", "follow", b.ID)}
-	c.Sentence = c.B.sentence()
+	c.Sentence = c.B.sentence() + c.B.heldUp()
 	if len(b.FailedIDs) > 0 {
 		c.Again = address("/replays/new", url.Values{"ids": b.FailedIDs})
 	}
@@ -92,9 +92,23 @@ func (v bulkView) sentence() string {
 		v.Delivered, v.Total, v.Failed, v.Skipped, v.passedFor())
 }
 
+// heldUp says what of one that runs cannot go on, and why; "" where nothing is known.
+func (v bulkView) heldUp() string {
+	why := dlq.ReasonsInWords(v.HeldFor)
+	if why == "" || v.State != dlq.BulkRunning {
+		return ""
+	}
+	n := 0
+	for _, some := range v.HeldFor {
+		n += some
+	}
+	return fmt.Sprintf(" %s now (%s). What waits for a target goes on by itself once that is back; what waits for an older dead letter, once that was decided and has ended.",
+		plural(n, "dead letter cannot go on", "dead letters cannot go on"), why)
+}
+
 // passedFor says why those were that were passed over.
 func (v bulkView) passedFor() string {
-	if why := dlq.SkippedInWords(v.SkippedFor); why != "" {
+	if why := dlq.ReasonsInWords(v.SkippedFor); why != "" {
 		return " (" + why + ")"
 	}
 	return ""

@@ -123,6 +123,12 @@ func (t *telling) standing(d *admin.DeadLetter, now time.Time) {
 		t.says(", and is being replayed since ")
 		t.at(d.Replaying.At)
 		t.says(", as %s asked", brief(d.Replaying.By, maxName))
+		switch w := d.Replaying.Waits; {
+		case w != nil && w.Behind != "":
+			t.says("; it waits for an older dead letter of its aggregate, %s, which comes first", brief(w.Behind, maxName))
+		case w != nil:
+			t.says("; it waits for %s, which did not answer when it was its turn", brief(dlq.InWords(w.Targets), maxFailure))
+		}
 	case d.State == contracts.DeadScheduled && d.NextReplayAt.After(now):
 		t.says(", and is replayed by itself at ")
 		t.at(d.NextReplayAt)

@@ -14,8 +14,9 @@ import (
 func (f *Fixture) Reviewable(n int) []*dlq.Item {
 	f.T.Helper()
 	var all []*dlq.Item
-	for k := range n {
-		all = append(all, f.Letter("orgOutbox", "SkillRecognitionGranted", fmt.Sprintf("org-%04d", k), 1))
+	for range n {
+		all = append(all, f.Letter("orgOutbox", "SkillRecognitionGranted", fmt.Sprintf("org-%04d", f.reviewable), 1))
+		f.reviewable++
 	}
 	f.Bury(all...)
 	return all

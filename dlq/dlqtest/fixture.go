@@ -37,6 +37,8 @@ type Fixture struct {
 	Registry *prometheus.Registry // of the siblings' metrics
 	Config   Config               // of those that are started from now on
 	Patience time.Duration        // of Eventually
+
+	reviewable int // aggregates that Reviewable made
 }
 
 // Setup starts an embedded Firestore for a test, which from here on runs beside

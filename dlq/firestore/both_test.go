@@ -32,6 +32,7 @@ var both = []struct {
 	{"a covered payload", testUncover},
 	{"records are found", testRecords},
 	{"due", testDue},
+	{"what a replay waits for", testWaits},
 	{"order of an aggregate", testOrder},
 	{"counts", testCounts},
 }

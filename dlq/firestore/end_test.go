@@ -229,14 +229,14 @@ func testDue(t *testing.T, f *fixture) {
 		t.Errorf("at most 2: got %v, next %s, want %v", got, next, want[:2])
 	}
 	for _, id := range want {
-		if err := f.queue.Defer(t.Context(), f.item(id), f.now.Add(time.Hour)); err != nil {
+		if err := f.queue.Defer(t.Context(), f.item(id), f.now.Add(time.Hour), "older"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.queue.Defer(t.Context(), later, f.now); err != nil {
+	if err := f.queue.Defer(t.Context(), later, f.now, "older"); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, f.queue.Defer(t.Context(), later, f.now.Add(time.Minute)), dlq.Changed)
+	refused(t, f.queue.Defer(t.Context(), later, f.now.Add(time.Minute), "older"), dlq.Changed)
 	if got, next := due(10); len(got) != 1 || got[0] != later.ID || !next.Equal(f.now.Add(time.Hour)) {
 		t.Errorf("after deferring: got %v, next %s", got, next)
 	}

@@ -27,7 +27,8 @@ type waiting struct {
 	targets []string // that it misses, as far as that can be told without its record
 	group   string
 	pause   parked
-	changed bool // it was not what it had been, once
+	changed bool      // it was not what it had been, once
+	told    dlq.Waits // is noted, or being noted
 }
 
 // keptEach is how many of a group a backlog keeps for each worker of a lane: with
@@ -46,19 +47,8 @@ func group(i *dlq.Item, targets []string) string {
 	return string(i.Lane) + " " + strings.Join(targets, " ")
 }
 
-// targetsOf lists what an item misses. Without pending targets that is all of its
-// route.
-func (b *backlog) targetsOf(i *dlq.Item) []string {
-	if len(i.PendingTargets) > 0 {
-		return i.PendingTargets
-	}
-	if outbox := b.catalog.Outbox(i.Outbox); outbox != nil {
-		if route := outbox.Route(i.EventType); route != nil {
-			return route.Targets
-		}
-	}
-	return nil
-}
+// targetsOf lists what an item misses.
+func (b *backlog) targetsOf(i *dlq.Item) []string { return dlq.Missing(b.catalog, i) }
 
 // keep takes an item up, or notes how it stands now. What somebody asked for
 // always has room. It reports false, and remembers the place, when the item's

@@ -23,7 +23,8 @@ type Schedule interface {
 type Letters interface {
 	Item(ctx context.Context, id string) (*dlq.Item, error)
 	Before(ctx context.Context, item *dlq.Item) (*dlq.Item, error)
-	Defer(ctx context.Context, item *dlq.Item, until time.Time) error
+	Defer(ctx context.Context, item *dlq.Item, until time.Time, behind string) error
+	Hold(ctx context.Context, item *dlq.Item, w dlq.Waits) error
 	Progress(ctx context.Context, item *dlq.Item, round dlq.Round) error
 	End(ctx context.Context, item *dlq.Item, r dlq.Result) (*dlq.Item, error)
 }

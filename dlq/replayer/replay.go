@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -65,7 +64,7 @@ func (r *Replayer) fresh(ctx context.Context, listed *dlq.Item) (*dlq.Item, fate
 	case err != nil:
 		return nil, r.unread(ctx, item, "find what comes before a dead letter", err)
 	case older != nil:
-		return nil, r.deferTo(ctx, item, turn(r.queue.Now(), item, older))
+		return nil, r.deferTo(ctx, item, older)
 	}
 	return item, ""
 }
@@ -80,11 +79,11 @@ func (r *Replayer) unread(ctx context.Context, item *dlq.Item, what string, err 
 	return fateUnknown
 }
 
-// deferTo moves an item's time, because something else comes first.
-func (r *Replayer) deferTo(ctx context.Context, item *dlq.Item, until time.Time) fate {
+// deferTo moves an item's time, because an older one comes first.
+func (r *Replayer) deferTo(ctx context.Context, item, older *dlq.Item) fate {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
-	if err := r.queue.Defer(ctx, item, until); err != nil {
+	if err := r.queue.Defer(ctx, item, turn(r.queue.Now(), item, older), older.ID); err != nil {
 		return r.unread(ctx, item, "defer dead letter", err)
 	}
 	return fateBehind

@@ -30,6 +30,9 @@ func (d *duty) start(ctx context.Context) time.Duration {
 		}
 		if ok, at := d.parked.free(w.targets, now); !ok {
 			until(at)
+			if !at.IsZero() {
+				d.tell(ctx, l, now)
+			}
 			continue
 		}
 		if !d.lanes.Owns(w.item) {

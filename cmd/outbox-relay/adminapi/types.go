@@ -70,6 +70,13 @@ type Request struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
 	Bulk   string    `json:"bulk"`
+	Waits  Waits     `json:"waits"`
+}
+
+// Waits is what a replay waits for, as far as is known.
+type Waits struct {
+	Targets []string `json:"targets"` // that are out
+	Behind  string   `json:"behind"`  // an older dead letter
 }
 
 // Ended is how the last replay ended.
@@ -157,6 +164,7 @@ type Bulk struct {
 	SkippedFor    map[string]int `json:"skippedFor"` // these by the reason in words
 	Replaying     int            `json:"replaying"`
 	Waiting       int            `json:"waiting"`
+	HeldFor       map[string]int `json:"heldFor"` // of these two, those that cannot go on now
 }
 
 // Ended reports whether nothing of it will change any more.

@@ -85,7 +85,7 @@ func (d *desk) unfollowed(p *progress, id, why string) error {
 // letters.
 func endOf(b adminapi.Bulk) error {
 	left := fmt.Sprintf("%d of %d were delivered, %d failed, %d were passed over", b.Delivered, b.Total, b.Failed, b.Skipped)
-	if why := dlq.SkippedInWords(b.SkippedFor); why != "" && (b.State != dlq.BulkStopped || !strings.Contains(b.EndReason, why)) {
+	if why := dlq.ReasonsInWords(b.SkippedFor); why != "" && (b.State != dlq.BulkStopped || !strings.Contains(b.EndReason, why)) {
 		left += " (" + terminal.Line(why) + ")"
 	}
 	switch {
@@ -113,6 +113,9 @@ const barWidth = 30
 func (p *progress) show(b adminapi.Bulk) {
 	line := fmt.Sprintf("%d of %d: %d delivered, %d failed, %d passed over, %d in delivery; %s",
 		b.Delivered+b.Failed+b.Skipped, b.Total, b.Delivered, b.Failed, b.Skipped, b.Replaying, stage(b))
+	if why := dlq.ReasonsInWords(b.HeldFor); why != "" && b.State == dlq.BulkRunning {
+		line += "; cannot go on now: " + terminal.Line(why)
+	}
 	if line == p.last {
 		return
 	}

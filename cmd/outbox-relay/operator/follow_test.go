@@ -21,6 +21,20 @@ func TestProgressOnATerminal(t *testing.T) {
 	}
 }
 
+func TestProgressTellsWhatCannotGoOn(t *testing.T) {
+	var out strings.Builder
+	p := &progress{w: &out}
+	b := adminapi.Bulk{State: dlq.BulkRunning, Phase: dlq.PhaseRamp, Total: 9, Delivered: 2, Replaying: 5, Waiting: 2, HeldFor: map[string]int{"FUNNEL is\x1b out": 7}}
+	p.show(b)
+	b.State, b.Replaying, b.Waiting, b.Delivered = dlq.BulkDone, 0, 0, 9
+	p.show(b)
+	want := "2 of 9: 2 delivered, 0 failed, 0 passed over, 5 in delivery; ramp; cannot go on now: 7: FUNNEL is\uFFFD out\n" +
+		"9 of 9: 9 delivered, 0 failed, 0 passed over, 0 in delivery; done\n"
+	if got := out.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestEndTellsWhyDeadLettersWerePassedOver(t *testing.T) {
 	reasons := map[string]int{"they were closed\x1b[2J meanwhile": 1, "an older dead letter comes first": 2}
 	for _, tc := range []struct {

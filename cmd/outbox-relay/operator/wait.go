@@ -43,6 +43,7 @@ type waitsFor struct {
 	lane    contracts.Lane
 	outbox  string
 	targets []string
+	noted   adminapi.Waits // by whoever relays it
 }
 
 // tellWait says on stderr what a replay waits for, as far as that can be seen.
@@ -53,7 +54,7 @@ func (d *desk) tellWait(ctx context.Context, w waitsFor) {
 	if ctx.Err() != nil {
 		return
 	}
-	switch found := slices.Concat(paused, unowned, out); {
+	switch found := slices.Concat(noted(w.noted, len(out) > 0), paused, unowned, out); {
 	case w.lane == "" && len(found) > 0:
 		fmt.Fprintf(d.Stderr, "still waiting; what of it is concerned waits: %s\n", strings.Join(found, "; "))
 	case len(found) > 0:
@@ -65,6 +66,18 @@ func (d *desk) tellWait(ctx context.Context, w waitsFor) {
 	default:
 		fmt.Fprintf(d.Stderr, "still waiting; what for is not known: its lane is not paused, its outbox has its owner, and %s sees none of its targets out\n", seenBy)
 	}
+}
+
+// noted tells what whoever relays a dead letter noted on it. That its targets are out is left
+// out where that is seen anyway.
+func noted(w adminapi.Waits, seen bool) []string {
+	switch {
+	case w.Behind != "":
+		return []string{terminal.Line(w.Behind + ", an older dead letter of its aggregate, comes first")}
+	case len(w.Targets) > 0 && !seen:
+		return []string{terminal.Line(strings.Join(w.Targets, ", ") + " did not answer whoever relays it")}
+	}
+	return nil
 }
 
 // unownedOutboxes tells which outboxes stand still, as nobody's lease of them stands: that

@@ -210,3 +210,37 @@ func TestEmptyPageWithMoreBehindIt(t *testing.T) {
 		t.Errorf("told %q and %q", stdout, stderr)
 	}
 }
+
+func TestWaitTellsWhatIsNoted(t *testing.T) {
+	const funnel = "FUNNEL is out (Unavailable), as relay-1 sees it"
+	for _, tc := range []struct {
+		name  string
+		noted adminapi.Waits
+		out   bool // as the instance sees it that answers
+		want  string
+	}{
+		{"an older one", adminapi.Waits{Behind: "older\x1b"}, false, "older\uFFFD, an older dead letter of its aggregate, comes first"},
+		{"a target that another instance found out", adminapi.Waits{Targets: []string{"FUNNEL"}}, false, "FUNNEL did not answer whoever relays it"},
+		{"a target that both found out", adminapi.Waits{Targets: []string{"FUNNEL"}}, true, funnel},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			state := adminapi.Target{Target: "FUNNEL", State: "closed"}
+			if tc.out {
+				state = adminapi.Target{Target: "FUNNEL", State: "open", Reason: "Unavailable"}
+			}
+			waits := adminapi.Item{ID: "x", Outbox: "accOutbox", Lane: contracts.CriticalLane, PendingTargets: []string{"FUNNEL"}, Replaying: &adminapi.Request{Waits: tc.noted}}
+			d, _, stderr := counter(t, map[string][]any{
+				"/dlq/x":    {waits, waits, adminapi.Item{State: contracts.DeadReplayed}},
+				"/lanes":    {adminapi.List[adminapi.Lane]{}},
+				"/targets":  {adminapi.TargetList{Instance: "relay-1", Items: []adminapi.Target{state}}},
+				"/outboxes": {adminapi.List[adminapi.Outbox]{Items: []adminapi.Outbox{{Outbox: "accOutbox", Owner: "relay-2", Lease: "held"}}}},
+			})
+			if err := d.await(t.Context(), "x"); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := stderr.String(), "still waiting: "+tc.want+"\n"; !strings.HasPrefix(got, want) {
+				t.Errorf("told %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package bulk
+
+import (
+	"slices"
+	"strings"
+
+	"outboxrelay/dlq"
+)
+
+// A replay that was asked for may wait: for a target that is out, or for an older dead
+// letter of its aggregate. What waits like that takes nobody's place: others are asked for
+// instead, also for the canary, and the bulk replay tells what it waits for.
+
+// held is what is known of a pin besides its state.
+type held struct {
+	waits   dlq.Waits // of a replay under way
+	missing []string  // targets, as the item was read last
+}
+
+// learn takes down what an item tells of that.
+func (r *run) learn(n int, i *dlq.Item) {
+	h := held{}
+	if i != nil {
+		h.missing = dlq.Missing(r.queue.Catalog(), i)
+		if i.Replaying != nil && i.Replaying.Bulk == r.bulk.ID {
+			h.waits = i.Replaying.Waits
+		}
+	}
+	r.held[n] = h
+}
+
+// out lists the targets that replays under way wait for.
+func (r *run) out() (out []string) {
+	for n, s := range r.states {
+		if s != pinReplaying {
+			continue
+		}
+		for _, t := range r.held[n].waits.Targets {
+			if !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// holdup says in words what keeps a pin that is not finished from going on while these
+// targets are out; "": nothing that is known.
+func (r *run) holdup(n int, out []string) string {
+	h := r.held[n]
+	if r.states[n] == pinReplaying && h.waits.Behind != "" {
+		return "an older dead letter of their aggregate comes first: " + h.waits.Behind
+	}
+	var missing []string
+	for _, t := range out {
+		if slices.Contains(h.missing, t) {
+			missing = append(missing, t)
+		}
+	}
+	switch len(missing) {
+	case 0:
+		return ""
+	case 1:
+		return missing[0] + " is out"
+	}
+	return strings.Join(missing, ", ") + " are out"
+}
+
+// heldFor counts the pins that something keeps from going on by what that is.
+func (r *run) heldFor() map[string]int {
+	out := r.out()
+	var reasons map[string]int
+	for n, s := range r.states {
+		if s.finished() {
+			continue
+		}
+		if why := r.holdup(n, out); why != "" {
+			reasons = countReason(reasons, why)
+		}
+	}
+	return reasons
+}
+
+// going counts the replays under way that nothing is known to hold up, and those that
+// something does.
+func (r *run) going() (going, stuck int) {
+	out := r.out()
+	for n, s := range r.states {
+		switch {
+		case s != pinReplaying:
+		case r.holdup(n, out) == "":
+			going++
+		default:
+			stuck++
+		}
+	}
+	return going, stuck
+}
+
+// relieve has others go first in the place of those of the canary that something holds up.
+func (r *run) relieve() {
+	out := r.out()
+	wanted := min(canarySize, len(r.pins))
+	for n := range r.first {
+		if r.states[n].finished() || r.holdup(n, out) == "" {
+			wanted--
+		}
+	}
+	if wanted <= 0 {
+		return
+	}
+	for _, n := range r.askable(out, func(n int) bool { return !r.first[n] }, wanted) {
+		r.first[n] = true
+	}
+}
+
+// askable returns at most limit pins that can be asked for while these targets are out: in
+// order, of each aggregate only the first that is not finished, and of those whom suits.
+func (r *run) askable(out []string, suits func(n int) bool, limit int) (all []int) {
+	busy := make(map[string]bool)
+	for n, s := range r.states {
+		if len(all) >= limit {
+			break
+		}
+		line := r.pins[n].Line
+		if s.finished() || line != "" && busy[line] {
+			continue
+		}
+		if line != "" {
+			busy[line] = true
+		}
+		if s == pinWaiting && suits(n) && r.holdup(n, out) == "" {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// standstill reports whether nothing is under way but what is held up, and nothing can be
+// asked for.
+func (r *run) standstill() bool {
+	going, _ := r.going()
+	return going == 0 && !r.hungry()
+}

@@ -1,0 +1,155 @@
+package bulk_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"outboxrelay/dlq"
+	"outboxrelay/dlq/dlqtest"
+)
+
+// out lets rounds of what misses FUNNEL find it out, until it is mended.
+func (f *fixture) out() (mend func()) {
+	var well atomic.Bool
+	f.Lanes.Follow(func(_ context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if !well.Load() && slices.Contains(i.PendingTargets, "FUNNEL") {
+			return dlq.Round{Blocked: i.PendingTargets, Missing: i.PendingTargets}, nil
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	return func() {
+		well.Store(true)
+		f.Queue.Ring(dlq.BellReplays)
+	}
+}
+
+// provisioned makes n dead letters of aggregates of their own, which miss ORG_CONTEXT_ACL
+// and are pinned behind those that Reviewable makes.
+func (f *fixture) provisioned(n int) (all []*dlq.Item) {
+	for k := range n {
+		all = append(all, f.Letter("orgOutbox", "OrgContextProvisioned", fmt.Sprintf("z-%04d", k), 1))
+	}
+	f.Bury(all...)
+	return all
+}
+
+// start starts a bulk replay of these.
+func (f *fixture) start(items ...*dlq.Item) *dlq.Bulk {
+	f.T.Helper()
+	var ids []string
+	for _, i := range items {
+		ids = append(ids, i.ID)
+	}
+	b, err := f.Queue.StartBulk(f.T.Context(), dlq.BulkRequest{IDs: ids, RatePerSecond: 1000, Actor: dlqtest.Operator})
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	return b
+}
+
+// heldFor waits until a bulk replay holds so many for reasons that begin like that.
+func (f *fixture) heldFor(b *dlq.Bulk, n int, why string) {
+	f.T.Helper()
+	f.Eventually(fmt.Sprintf("%d are held up: %s", n, why), func() bool {
+		got := 0
+		for reason, some := range f.Now(b).HeldFor {
+			if strings.HasPrefix(reason, why) {
+				got += some
+			}
+		}
+		return got == n
+	})
+}
+
+// A bulk replay of dead letters of two targets, of which the one is out that its canary
+// misses: those of the other are delivered meanwhile, the others once it is back. It says
+// what it waits for, and a runner that takes it over knows.
+func TestABulkGoesOnBesideATargetThatIsOut(t *testing.T) {
+	f := setup(t)
+	mend := f.out()
+	stop := f.Review()
+	const missing, others = 150, 30
+	all := append(f.Reviewable(missing), f.provisioned(others)...)
+	b := f.start(all...)
+	f.Eventually("the others are delivered", func() bool { return f.Now(b).Delivered == others })
+	f.heldFor(b, missing, "FUNNEL is out")
+	if got := f.Now(b); got.Replaying > 10 {
+		t.Errorf("%d are under way, want no more than the canary of what waits: %v", got.Replaying, dlqtest.Numbers(got))
+	}
+	stop()
+	f.Review()
+	f.heldFor(b, missing, "FUNNEL is out")
+	mend()
+	if got := f.Ends(b, dlq.BulkDone); got.Delivered != len(all) || got.HeldFor != nil {
+		t.Errorf("%d are delivered, want %d: %v; held up %v", got.Delivered, len(all), dlqtest.Numbers(got), got.HeldFor)
+	}
+}
+
+// A bulk replay all of which misses a target that is out asks for its canary, stands still
+// and says why.
+func TestABulkThatCannotGoOnSaysWhy(t *testing.T) {
+	f := setup(t)
+	mend := f.out()
+	f.Review()
+	all := f.Reviewable(40)
+	b := f.start(all...)
+	f.heldFor(b, len(all), "FUNNEL is out")
+	if got := f.Now(b); got.Replaying != 5 || got.Phase != dlq.PhaseCanary {
+		t.Errorf("%d are under way, phase %s, want the canary of 5", got.Replaying, got.Phase)
+	}
+	mend()
+	f.Ends(b, dlq.BulkDone)
+}
+
+// An older record of one aggregate dies once the younger one's replay was asked for. All
+// others of the bulk replay are of other aggregates, and go on.
+func TestAnOlderOneThatDiesHoldsUpItsAggregateAlone(t *testing.T) {
+	f := setup(t)
+	mend := f.out()
+	f.Review()
+	items := f.Reviewable(30)
+	b := f.Bulk(dlqtest.Granted, 1000)
+	f.heldFor(b, len(items), "FUNNEL is out")
+	older := f.Letter("orgOutbox", "SkillRecognitionRevoked", items[0].AggregateID, 0)
+	f.Bury(older)
+	f.heldFor(b, 1, "an older dead letter of their aggregate comes first: "+older.ID)
+	mend()
+	f.Eventually("the others are delivered", func() bool { return f.Now(b).Delivered == len(items)-1 })
+	f.heldFor(b, 1, "an older dead letter of their aggregate comes first: "+older.ID)
+	f.Decide(older.ID, dlq.Replay, dlqtest.Operator)
+	if got := f.Ends(b, dlq.BulkDone); got.Delivered != len(items) {
+		t.Errorf("%d are delivered, want %d: %v", got.Delivered, len(items), dlqtest.Numbers(got))
+	}
+}
+
+// A target goes out when as many are under way as may be: these take no room from others.
+func TestWhatIsHeldUpTakesNoRoom(t *testing.T) {
+	f := setup(t)
+	goesOut := make(chan struct{})
+	var under, well atomic.Int64
+	f.Lanes.Follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if well.Load() == 0 && slices.Contains(i.PendingTargets, "FUNNEL") && under.Add(1) > 5 { // the canary is delivered
+			select {
+			case <-goesOut:
+			case <-ctx.Done():
+			}
+			return dlq.Round{Blocked: i.PendingTargets, Missing: i.PendingTargets}, nil
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	f.Review()
+	const missing, others = 130, 30
+	b := f.start(append(f.Reviewable(missing), f.provisioned(others)...)...)
+	f.Eventually("as many are under way as may be", func() bool { return f.Now(b).Replaying == 100 })
+	close(goesOut)
+	f.Eventually("the others are delivered", func() bool { return f.Now(b).Delivered == 5+others })
+	well.Store(1)
+	f.Queue.Ring(dlq.BellReplays)
+	if got := f.Ends(b, dlq.BulkDone); got.Delivered != missing+others {
+		t.Errorf("%d are delivered, want %d: %v", got.Delivered, missing+others, dlqtest.Numbers(got))
+	}
+}
