@@ -53,7 +53,7 @@ type Request struct {
 	At     time.Time
 	Reason string
 	Bulk   string // the bulk replay that it is part of; "" for a single one
-	Waits  Waits
+	Waits  Waits  // what it waits for, as far as that was noted
 }
 
 // Ended is a replay that ended.

@@ -47,7 +47,7 @@ func (q *Queue) Pins(ctx context.Context, b *Bulk, after string) (pins []Pin, ne
 var pinnedFields = []string{
 	contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldDeadAt, contracts.DeadFieldReplays, contracts.DeadFieldReplaying,
 	contracts.DeadFieldLastReplay, contracts.DeadFieldDecisions, contracts.FieldTraceID,
-	contracts.DeadFieldOutbox, contracts.FieldEventType, contracts.DeadFieldPendingTargets, // for what they wait
+	contracts.DeadFieldOutbox, contracts.FieldEventType, contracts.FieldLane, contracts.DeadFieldPendingTargets, // for what they wait
 }
 
 // Pinned reads the dead letters of these IDs, by ID, with no more than what tells

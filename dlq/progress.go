@@ -10,8 +10,8 @@ import (
 
 // Progress notes which targets still miss the item's record, and that its replay waits
 // for those that are out, after a round that an outage stopped: those that acknowledged
-// are left out of the next. It is no end, and counts nothing. An item that was replayed, closed
-// or buried anew meanwhile is left as it is.
+// are left out of the next. It is no end, and counts nothing. An item that was replayed,
+// closed or buried anew meanwhile is left as it is.
 func (q *Queue) Progress(ctx context.Context, item *Item, round Round) error {
 	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
 		current, err := q.Item(ctx, item.ID)

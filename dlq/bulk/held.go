@@ -1,9 +1,11 @@
 package bulk
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -14,14 +16,30 @@ import (
 // held is what is known of a pin besides its state.
 type held struct {
 	waits   dlq.Waits // of a replay under way
-	missing []string  // targets, as the item was read last
+	missing []way     // as the item was read last
+}
+
+// way is one to a target: what waits in one outbox and lane tells nothing of another, as it
+// may be the lane that is paused by now, or the outbox that nobody relays.
+type way struct {
+	outbox string
+	lane   contracts.Lane
+	target string
+}
+
+func waysOf(i *dlq.Item, targets []string) []way {
+	out := make([]way, len(targets))
+	for n, t := range targets {
+		out[n] = way{i.Outbox, i.Lane, t}
+	}
+	return out
 }
 
 // learn takes down what an item tells of that.
 func (r *run) learn(n int, i *dlq.Item) {
 	h := held{}
 	if i != nil {
-		h.missing = dlq.Missing(r.queue.Catalog(), i)
+		h.missing = waysOf(i, dlq.Missing(r.queue.Catalog(), i))
 		if i.Replaying != nil && i.Replaying.Bulk == r.bulk.ID {
 			h.waits = i.Replaying.Waits
 		}
@@ -29,33 +47,33 @@ func (r *run) learn(n int, i *dlq.Item) {
 	r.held[n] = h
 }
 
-// out lists the targets that replays under way wait for.
-func (r *run) out() (out []string) {
+// out lists the ways of which replays under way wait for the target.
+func (r *run) out() (out []way) {
 	for n, s := range r.states {
 		if s != pinReplaying {
 			continue
 		}
-		for _, t := range r.held[n].waits.Targets {
-			if !slices.Contains(out, t) {
-				out = append(out, t)
+		for _, w := range r.held[n].missing {
+			if slices.Contains(r.held[n].waits.Targets, w.target) && !slices.Contains(out, w) {
+				out = append(out, w)
 			}
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b way) int { return cmp.Compare(a.target, b.target) })
 	return out
 }
 
-// holdup says in words what keeps a pin that is not finished from going on while these
-// targets are out; "": nothing that is known.
-func (r *run) holdup(n int, out []string) string {
+// holdup says in words what keeps a pin that is not finished from going on while these are
+// out; "": nothing that is known.
+func (r *run) holdup(n int, out []way) string {
 	h := r.held[n]
 	if r.states[n] == pinReplaying && h.waits.Behind != "" {
 		return "an older dead letter of their aggregate comes first: " + h.waits.Behind
 	}
 	var missing []string
-	for _, t := range out {
-		if slices.Contains(h.missing, t) {
-			missing = append(missing, t)
+	for _, w := range out {
+		if slices.Contains(h.missing, w) {
+			missing = append(missing, w.target)
 		}
 	}
 	switch len(missing) {
@@ -67,12 +85,13 @@ func (r *run) holdup(n int, out []string) string {
 	return strings.Join(missing, ", ") + " are out"
 }
 
-// heldFor counts the pins that something keeps from going on by what that is.
+// heldFor counts the pins that something keeps from going on by what that is. What is not
+// asked for any more waits for nothing.
 func (r *run) heldFor() map[string]int {
 	out := r.out()
 	var reasons map[string]int
 	for n, s := range r.states {
-		if s.finished() {
+		if s.finished() || s == pinWaiting && r.bulk.State != dlq.BulkRunning {
 			continue
 		}
 		if why := r.holdup(n, out); why != "" {
@@ -115,9 +134,9 @@ func (r *run) relieve() {
 	}
 }
 
-// askable returns at most limit pins that can be asked for while these targets are out: in
+// askable returns at most limit pins that can be asked for while these are out: in
 // order, of each aggregate only the first that is not finished, and of those whom suits.
-func (r *run) askable(out []string, suits func(n int) bool, limit int) (all []int) {
+func (r *run) askable(out []way, suits func(n int) bool, limit int) (all []int) {
 	busy := make(map[string]bool)
 	for n, s := range r.states {
 		if len(all) >= limit {

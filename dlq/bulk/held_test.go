@@ -7,7 +7,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
 )
@@ -68,8 +70,13 @@ func (f *fixture) heldFor(b *dlq.Bulk, n int, why string) {
 // A bulk replay of dead letters of two targets, of which the one is out that its canary
 // misses: those of the other are delivered meanwhile, the others once it is back. It says
 // what it waits for, and a runner that takes it over knows.
-func TestABulkGoesOnBesideATargetThatIsOut(t *testing.T) {
-	f := setup(t)
+func TestABulkGoesOnBesideATargetThatIsOut(t *testing.T) { goesOn(t, setup(t)) }
+
+func TestABulkGoesOnBesideATargetThatIsOutOnGoogle(t *testing.T) {
+	goesOn(t, &fixture{dlqtest.SetupOnGoogle(t)})
+}
+
+func goesOn(t *testing.T, f *fixture) {
 	mend := f.out()
 	stop := f.Review()
 	const missing, others = 150, 30
@@ -87,6 +94,54 @@ func TestABulkGoesOnBesideATargetThatIsOut(t *testing.T) {
 	if got := f.Ends(b, dlq.BulkDone); got.Delivered != len(all) || got.HeldFor != nil {
 		t.Errorf("%d are delivered, want %d: %v; held up %v", got.Delivered, len(all), dlqtest.Numbers(got), got.HeldFor)
 	}
+}
+
+// What waits in an outbox that nobody relays any more says that its target is out for ever:
+// the same target is not out for another outbox.
+func TestWhatWaitsInOneOutboxTellsNothingOfAnother(t *testing.T) {
+	f := setup(t)
+	mend := f.out()
+	stop := f.Review()
+	left := f.Reviewable(5)
+	others := make([]*dlq.Item, 20)
+	for n := range others {
+		others[n] = f.Letter("tagOutbox", "TagLifecycleEvent", fmt.Sprintf("tag-%02d", n), 1)
+		others[n].Tier, others[n].PendingTargets, others[n].NextReplayAt = contracts.ReviewRequired, []string{"FUNNEL"}, time.Time{}
+		others[n].State = contracts.DeadAwaitingReview
+	}
+	f.Bury(others...)
+	b := f.start(append(left, others...)...)
+	f.heldFor(b, len(left)+len(others), "FUNNEL is out")
+	stop()
+	f.Lanes.Outboxes = []string{"tagOutbox"}
+	mend()
+	f.Review()
+	f.Eventually("the others are delivered", func() bool { return f.Now(b).Delivered == len(others) })
+	f.heldFor(b, len(left), "FUNNEL is out")
+}
+
+// Nothing follows the canary while one of it is under way that can go on.
+func TestNothingFollowsHalfACanary(t *testing.T) {
+	f := setup(t)
+	goOn := make(chan struct{})
+	items := f.Reviewable(20)
+	f.Lanes.Follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if i.AggregateID != items[0].AggregateID {
+			select {
+			case <-goOn:
+			case <-ctx.Done():
+			}
+		}
+		return dlq.Round{Acked: i.PendingTargets}, nil
+	})
+	f.Review()
+	b := f.start(items...)
+	f.Eventually("one is delivered", func() bool { return f.Now(b).Delivered == 1 })
+	if n := f.Settles("nothing follows", func() int { return f.Now(b).Replaying }); n != 4 {
+		t.Errorf("%d are under way beside the one that was delivered, want the 4 others of the canary", n)
+	}
+	close(goOn)
+	f.Ends(b, dlq.BulkDone)
 }
 
 // A bulk replay all of which misses a target that is out asks for its canary, stands still

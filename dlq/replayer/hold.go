@@ -41,8 +41,8 @@ func (p *parking) among(targets []string, now time.Time) (out []string) {
 	return slices.Clip(out)
 }
 
-// hold notes what an item that somebody asked for waits for. Where that fails, nobody is
-// told for now.
+// hold notes what an item that somebody asked for waits for. Where that fails, the item
+// says nothing of it until a look shows it again.
 func (r *Replayer) hold(ctx context.Context, item *dlq.Item, w dlq.Waits) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
