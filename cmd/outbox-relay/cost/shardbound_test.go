@@ -36,7 +36,7 @@ func (w *world) standardIn(o *contracts.Outbox, shard int) *contracts.Record {
 func TestShardsLiftWhatBoundsAnOutbox(t *testing.T) {
 	for _, shards := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
-			if shards > 2 {
+			if shards > 1 {
 				thorough.Long(t)
 			}
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestShardsLiftWhatBoundsABacklog(t *testing.T) {
 		{4, 1, cost.InOneInstance},
 	} {
 		t.Run(fmt.Sprintf("%d shards, %d instances", c.shards, c.instances), func(t *testing.T) {
-			if c.shards > 2 {
+			if c.shards > 1 {
 				thorough.Long(t)
 			}
 			t.Parallel()
