@@ -19,6 +19,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/child"
+	"outboxrelay/deploy/local/freeport"
 	local "outboxrelay/deploy/local/pubsub"
 	"outboxrelay/deploy/local/rig"
 )
@@ -202,7 +203,7 @@ const relayServes = `"message":"serving"`
 
 func (s *stage) relayAt(path string) func(context.Context, int) (*child.Process, error) {
 	return func(ctx context.Context, number int) (*child.Process, error) {
-		port, err := rig.FreePort()
+		port, err := freeport.One()
 		if err != nil {
 			return nil, err
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"outboxrelay/deploy/local/child"
+	"outboxrelay/deploy/local/freeport"
 	"outboxrelay/deploy/local/postgres/postgrestest"
 	"outboxrelay/deploy/local/pubsub"
-	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -72,7 +72,7 @@ func setStage(t *testing.T, topics ...string) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.port, err = rig.FreePort(); err != nil {
+	if s.port, err = freeport.One(); err != nil {
 		t.Fatal(err)
 	}
 	s.env = []string{

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"outboxrelay/deploy/local/child"
+	"outboxrelay/deploy/local/freeport"
 	"outboxrelay/deploy/local/rig"
 	"outboxrelay/deploy/local/tcpproxy"
 )
@@ -93,7 +94,7 @@ func (f *fleet) launch(ctx context.Context, m *member, catalog string) error {
 	if m.log, err = os.Create(filepath.Join(f.logs, m.name+".log")); err != nil {
 		return err
 	}
-	port, err := rig.FreePort()
+	port, err := freeport.One()
 	if err != nil {
 		return err
 	}

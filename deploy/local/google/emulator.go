@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"outboxrelay/deploy/local/freeport"
 )
 
 const (
@@ -63,8 +65,12 @@ type program struct {
 	probe func(ctx context.Context, addr string) error
 }
 
-// errEnded: the emulator went away before it answered.
-var errEnded = errors.New("ended before it answered")
+var (
+	// errEnded: the emulator went away before it answered.
+	errEnded = errors.New("ended before it answered")
+	// errElse: something else answers on its port.
+	errElse = errors.New("something else has the port")
+)
 
 // start runs p on a free port and returns once it answers. ctx bounds the start
 // alone: a started emulator lives until Stop.
@@ -78,7 +84,7 @@ func start(ctx context.Context, p program, log io.Writer) (*Emulator, error) {
 			return e, nil
 		}
 		failures = errors.Join(failures, err)
-		if !errors.Is(err, errEnded) {
+		if !errors.Is(err, errEnded) && !errors.Is(err, errElse) {
 			break
 		}
 	}
@@ -86,7 +92,8 @@ func start(ctx context.Context, p program, log io.Writer) (*Emulator, error) {
 }
 
 func attempt(ctx context.Context, p program, log io.Writer) (*Emulator, error) {
-	host, port, err := freePort(ctx)
+	const host = "127.0.0.1"
+	port, err := freeport.One()
 	if err != nil {
 		return nil, err
 	}
@@ -121,15 +128,4 @@ func (e *Emulator) await(ctx context.Context, probe func(ctx context.Context, ad
 	cancel(nil)
 	<-watched
 	return err
-}
-
-// freePort picks a loopback port that nothing listens on. It is free again when
-// this returns, so another program may take it first.
-func freePort(ctx context.Context) (host, port string, err error) {
-	lis, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", "", fmt.Errorf("pick port: %w", err)
-	}
-	host, port, err = net.SplitHostPort(lis.Addr().String())
-	return host, port, errors.Join(err, lis.Close())
 }

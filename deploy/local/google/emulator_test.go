@@ -56,8 +56,22 @@ func TestStartTriesAnotherPort(t *testing.T) {
 	if got := strings.Count(err.Error(), "no such option"); got != startAttempts {
 		t.Errorf("the error quotes the output of %d attempts, want %d: %v", got, startAttempts, err)
 	}
-	if len(ports) < 2 { // the kernel may offer one twice
+	if len(ports) < 2 { // one may be picked twice
 		t.Errorf("ports tried = %v, want others after the first", ports)
+	}
+}
+
+// An emulator of another kind took the port meanwhile, and answers in its place.
+func TestStartTriesAnotherPortWhereSomethingElseAnswers(t *testing.T) {
+	p := fake(t, "server")
+	p.probe = overGRPC(probeFirestore)
+	attempts, command := 0, p.command
+	p.command = func(host, port string) []string {
+		attempts++
+		return command(host, port)
+	}
+	if _, err := start(t.Context(), p, nil); !errors.Is(err, errElse) || attempts != startAttempts {
+		t.Errorf("%d attempts, err = %v, want %d and errElse", attempts, err, startAttempts)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 )
 
 // overGRPC is the probe that asks over a connection.
@@ -26,7 +28,10 @@ func overGRPC(ask func(context.Context, *grpc.ClientConn) error) func(context.Co
 			return fmt.Errorf("dial %s: %w", addr, err)
 		}
 		defer conn.Close() //nolint:errcheck // nothing was written that could be lost
-		if err := ask(ctx, conn); err != nil {
+		switch err := ask(ctx, conn); {
+		case status.Code(err) == codes.Unimplemented:
+			return fmt.Errorf("probe %s: %w: %w", addr, errElse, err)
+		case err != nil:
 			return fmt.Errorf("probe %s: %w", addr, err)
 		}
 		return nil

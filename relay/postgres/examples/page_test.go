@@ -13,9 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"outboxrelay/deploy/local/freeport"
 	"outboxrelay/deploy/local/postgres/postgrestest"
 	"outboxrelay/deploy/local/redis/redistest"
-	"outboxrelay/deploy/local/rig"
 	"outboxrelay/deploy/local/thorough"
 )
 
@@ -53,7 +53,7 @@ func TestFirstPage(t *testing.T) {
 		t.Fatal("the page does not begin as this test knows it")
 	}
 	start, orders := string(blocks[1][1]), string(blocks[2][1])
-	ports, err := rig.FreePorts(2) // of Pub/Sub, and of the publisher
+	ports, err := freeport.Several(2) // of Pub/Sub, and of the publisher
 	if err != nil {
 		t.Fatal(err)
 	}
