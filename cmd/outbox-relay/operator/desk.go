@@ -31,6 +31,8 @@ type desk struct {
 	patience time.Duration
 	// outage is how long a service that does not answer is asked again about what is under way.
 	outage time.Duration
+	// again is how long after each look at what is under way the next one comes.
+	again time.Duration
 }
 
 // defaultURL is --url's.
@@ -49,7 +51,7 @@ func (f *apiFlags) open(p shell.Process) (*desk, error) {
 	if err != nil {
 		return nil, shell.Usagef("--url: %w", err)
 	}
-	d := &desk{Client: client, Process: p, json: f.JSON, self: "outbox-relay dlq", patience: 5 * time.Second, outage: time.Minute}
+	d := &desk{Client: client, Process: p, json: f.JSON, self: "outbox-relay dlq", patience: 5 * time.Second, outage: time.Minute, again: 500 * time.Millisecond}
 	if f.URL != defaultURL && p.Env.Get("OUTBOX_RELAY_URL") != f.URL {
 		d.self += " --url " + shell.Quote(f.URL)
 	}

@@ -59,7 +59,7 @@ func (d *desk) follow(ctx context.Context, id string, known bool) error {
 					d.tellWait(ctx, waitsFor{})
 				})
 			}
-			if !wait(ctx, lookAgain) {
+			if !wait(ctx, d.again) {
 				return d.unfollowed(progress, id, "")
 			}
 			continue

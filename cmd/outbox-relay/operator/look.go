@@ -11,9 +11,6 @@ import (
 	"outboxrelay/cmd/outbox-relay/terminal"
 )
 
-// lookAgain is the pace at which something that is under way is looked at.
-const lookAgain = 500 * time.Millisecond
-
 // lostSight is that the service did not answer for longer than a deployment takes.
 // What was looked at goes on.
 type lostSight struct{ err error }
@@ -37,7 +34,7 @@ func (d *desk) look(ctx context.Context, path string, into any, outage time.Dura
 			told = true
 			fmt.Fprintf(d.Stderr, "the service does not answer; it is asked again for %v: %s\n", outage, terminal.Line(err.Error()))
 		}
-		if !wait(ctx, lookAgain) {
+		if !wait(ctx, d.again) {
 			return nil, context.Cause(ctx)
 		}
 	}

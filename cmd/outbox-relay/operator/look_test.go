@@ -41,7 +41,7 @@ func absent(t *testing.T, away int, outage time.Duration, first, last any) (d *d
 	}
 	t.Cleanup(client.Close)
 	stdout, stderr = &strings.Builder{}, &strings.Builder{}
-	return &desk{Client: client, Process: shell.Process{Stdout: stdout, Stderr: stderr}, self: "outbox-relay dlq", patience: time.Hour, outage: outage}, stdout, stderr
+	return &desk{Client: client, Process: shell.Process{Stdout: stdout, Stderr: stderr}, self: "outbox-relay dlq", patience: time.Hour, outage: outage, again: time.Millisecond}, stdout, stderr
 }
 
 // What is waited for outlives the instance that is asked, as in a deployment.

@@ -66,7 +66,7 @@ func (d *desk) await(ctx context.Context, id string) error {
 		if i.Replaying != nil {
 			waited = i.Replays
 			still.look(ctx, "", func() { d.tellWait(ctx, waitsFor{i.Lane, i.Outbox, i.PendingTargets, i.Replaying.Waits}) })
-			if !wait(ctx, lookAgain) {
+			if !wait(ctx, d.again) {
 				return d.unwaited(id, "interrupted")
 			}
 			continue
