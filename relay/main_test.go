@@ -2,31 +2,22 @@ package relay
 
 import (
 	"flag"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // modelChecks is how many walks each model test takes, unless -rapid.checks says
 // so. With rapid's own 100 a gate's rules could be taken out unnoticed.
 const modelChecks = "4000"
 
-// besideEach is how many tests run at once for each processor, unless -parallel
-// says so. They wait most of the time, for servers over gRPC and for intervals to
-// pass: alone, each leaves two thirds of a processor idle.
-const besideEach = 5
-
 func TestMain(m *testing.M) {
-	for name, value := range map[string]string{
-		"rapid.checks":  modelChecks,
-		"test.parallel": strconv.Itoa(besideEach * runtime.GOMAXPROCS(0)),
-	} {
-		if err := flag.Set(name, value); err != nil { // the command line is read later and overrides it
-			panic(err)
-		}
+	if err := flag.Set("rapid.checks", modelChecks); err != nil { // the command line is read later and overrides it
+		panic(err)
 	}
+	thorough.Beside(5) // they wait for servers over gRPC and for intervals to pass: alone, each leaves two thirds of a processor idle
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"), // started by an import
 		// A subscriber notices only at its next ping, of a ticker that is stopped, that it has ended.

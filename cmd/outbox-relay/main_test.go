@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,25 +17,19 @@ import (
 	"go.uber.org/goleak"
 
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // asProgram makes the test binary run the program in place of the tests, so
 // that a test can signal and kill a real process.
 const asProgram = "OUTBOX_RELAY_TEST_AS_PROGRAM"
 
-// besideEach is how many tests run at once for each processor, unless -parallel
-// says so: most of the time they wait, for processes and for what is sent over gRPC.
-const besideEach = 2
-
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 		return
 	}
-	// The command line is read later and overrides it.
-	if err := flag.Set("test.parallel", strconv.Itoa(besideEach*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
+	thorough.Beside(2) // they wait for processes and for what is sent over gRPC
 	// The client libraries' metrics start a worker for the life of the process.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }

@@ -1,25 +1,17 @@
 package console_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
-// besideEach is how many tests run at once for each processor, unless -parallel
-// says so: they wait for the one browser, for streams and for pages to follow.
-const besideEach = 2
-
 func TestMain(m *testing.M) {
-	// The command line is read later and overrides it.
-	if err := flag.Set("test.parallel", strconv.Itoa(besideEach*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
+	thorough.Beside(2) // they wait for the one browser, for streams and for pages to follow
 	code := m.Run()
 	chromium.Close()
 	if n := chromium.Skipped(); n > 0 {
