@@ -88,7 +88,6 @@ func (g *gated) pause(who, audience, verb string) int {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	defer http.DefaultClient.CloseIdleConnections()
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }

@@ -43,7 +43,6 @@ func (o *operation) exported() (restore func()) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	defer http.DefaultClient.CloseIdleConnections()
 	if _ = resp.Body.Close(); resp.StatusCode != http.StatusOK {
 		o.t.Fatalf("export: %s", resp.Status)
 	}

@@ -169,7 +169,6 @@ func TestCloudAsAProcess(t *testing.T) {
 			t.Errorf("GET %s = %d", path, resp.StatusCode)
 		}
 	}
-	http.DefaultClient.CloseIdleConnections()
 	c.signal(t, syscall.SIGTERM)
 	if code := c.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGTERM, want 0; stderr: %s", code, c.stderr)
@@ -182,7 +181,6 @@ func TestCloudAsAProcess(t *testing.T) {
 	if got := askAuth(t, users, "accounts:lookup", `{"localId":["alice"]}`); !strings.Contains(got, "alice") {
 		t.Errorf("user after a restart: %s", got)
 	}
-	http.DefaultClient.CloseIdleConnections()
 	c.signal(t, syscall.SIGINT)
 	if code := c.wait(t); code != shell.ExitOK {
 		t.Errorf("exit code %d after SIGINT, want 0; stderr: %s", code, c.stderr)

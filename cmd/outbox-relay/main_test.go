@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -30,6 +31,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	thorough.Beside(2) // they wait for processes and for what is sent over gRPC
+	// A connection that was dialled and not needed stays open, and would be a leak.
+	http.DefaultTransport.(*http.Transport).DisableKeepAlives = true
 	// The client libraries' metrics start a worker for the life of the process.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }

@@ -101,7 +101,6 @@ func TestPlaybookPathsAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer http.DefaultClient.CloseIdleConnections()
 		defer resp.Body.Close()
 		var body bytes.Buffer
 		if _, err := body.ReadFrom(resp.Body); err != nil {

@@ -136,7 +136,6 @@ func (o *office) ask(who, method, path, body string, into any) int {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	defer http.DefaultClient.CloseIdleConnections()
 	defer resp.Body.Close()
 	if into != nil && resp.StatusCode == http.StatusOK {
 		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {

@@ -40,7 +40,6 @@ func fetch(t *testing.T, addr, path string) (status int, body string) {
 		return 0, err.Error()
 	}
 	defer resp.Body.Close()
-	defer http.DefaultClient.CloseIdleConnections()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return 0, err.Error()

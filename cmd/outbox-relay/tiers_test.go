@@ -322,7 +322,6 @@ func (c *clinic) ask(token, path string) (status int, body []byte) {
 	if err != nil {
 		return 0, nil
 	}
-	defer http.DefaultClient.CloseIdleConnections()
 	defer resp.Body.Close()
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(resp.Body); err != nil {
