@@ -63,9 +63,9 @@ test: ## run the tests that need nothing installed, and little time
 .PHONY: node-packages
 node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what the TypeScript of contracts/node is tested with
 
-# How many tests of a package run at once under the race detector. One more than there
-# are processors, as some of them wait; many more would only make each of them later,
-# until one of them waits in vain.
+# How many tests of a package, and how many packages, run at once under the race detector.
+# One more than there are processors, as some of them wait; many more would only make each
+# of them later, until one of them waits in vain.
 RACERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 
 # By itself each program of tests sleeps for a second at its end, for races of goroutines
@@ -74,16 +74,17 @@ GORACE ?= atexit_sleep_ms=100
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector; those of the whole program and, where a Chromium is installed, in a browser, too
-	GORACE=$(GORACE) OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
+	GORACE=$(GORACE) OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -p $(RACERS) -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
 
-# Those are the tests that say so, by thorough.Long: see deploy/local/thorough. CI fails
-# if one is left out of every run. Some of them mostly wait, so that one more package than
+# Those are the tests that say so, by thorough.Long, and those of a table that they have
+# whole here alone, by thorough.Whole: see deploy/local/thorough. CI fails if one is left out
+# of every run. Some of them mostly wait, so that one more package than
 # there are processors runs at once. A browser has so many threads that what runs beside it
 # waits for minutes.
 .PHONY: test-thorough
 test-thorough: ## run the tests that take long
-	@files="$$(grep -rl --include='*_test.go' 'thorough\.Long(t)' .)"; \
-	names="$$(awk '/^func / { sub(/\(.*/, "", $$2); name = $$2 } /thorough\.Long\(t\)/ { print name }' $$files | sort -u | paste -sd '|')"; \
+	@files="$$(grep -rlE --include='*_test.go' 'thorough\.(Long\(t\)|Whole\(\))' .)"; \
+	names="$$(awk '/^func / { sub(/\(.*/, "", $$2); name = $$2 } /thorough\.(Long\(t\)|Whole\(\))/ { if (name !~ /^Test/) { print FILENAME ": " name " is no test" >"/dev/stderr"; exit 1 } print name }' $$files | sort -u | paste -sd '|')"; \
 	thorough=(go test -p $(RACERS) -shuffle=on -count=1 -timeout 75m -run "^($$names)\$$" $(TEST_ARGS)); first=0; \
 	"$${thorough[@]}" ./dlq/console || first=$$?; \
 	"$${thorough[@]}" $$(dirname $$files | sort -u | grep -vx ./dlq/console) && exit $$first

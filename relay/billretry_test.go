@@ -16,6 +16,7 @@ import (
 // out of memory. One that is deleted at last had left for nothing; now it leaves
 // changed, which is a read. A record out of a page leaves no window.
 func TestBillOfARetry(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -29,9 +30,6 @@ func TestBillOfARetry(t *testing.T) {
 		{"paged, deleted", contracts.DeleteDelivered, true, localfirestore.Operations{Reads: 1, Writes: 1, Deletes: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.paged {
-				thorough.Long(t)
-			}
 			f := billed(t)
 			f.catalog.Outbox("wsOutbox").OnDelivered = c.on
 			n := 200

@@ -39,11 +39,9 @@ func TestBillOfASweepOfAnIdleOutbox(t *testing.T) {
 // A sweep while records wait for a target that is out: it reads the oldest of
 // them, a thousand at most, and the next one those behind.
 func TestBillOfASweepOverABacklog(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	for _, c := range []struct{ waiting, read int64 }{{300, 300}, {1200, 700}} {
-		if c.waiting > 1000 && !thorough.Whole() {
-			continue
-		}
 		t.Run(fmt.Sprint(c.waiting, " records"), func(t *testing.T) {
 			f := billed(t)
 			f.shrink(narrowWindow, 50)

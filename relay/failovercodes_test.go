@@ -36,7 +36,7 @@ func TestFirestoreAnswersEveryCode(t *testing.T) {
 			f.spread(map[string]int{"a": 6})
 			flow := f.flow(f.catalog, flowEvery)
 			flow.on(12)
-			for _, code := range someCodes() {
+			for _, code := range someCodes(thorough.Whole()) {
 				t.Log("it answers", code) // if it goes no further, this is why
 				f.answers(method, code)
 				flow.on(12)

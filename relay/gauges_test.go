@@ -10,6 +10,7 @@ import (
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	localpubsub "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // gauge is a gauge's value with exactly these labels, in pairs and sorted; -1 when there
@@ -82,6 +83,7 @@ func TestGaugesTellWhatWaits(t *testing.T) {
 // TestGaugesTellOfADeafListener: its proof becomes due, however often it is rebuilt, and
 // is not due any more once it hears again. That of another outbox never is.
 func TestGaugesTellOfADeafListener(t *testing.T) {
+	thorough.Long(t)
 	f := setup(t, newCloud(t))
 	f.tuning.SilenceBound = 300 * time.Millisecond
 	r := f.run()

@@ -12,6 +12,7 @@ import (
 
 	"outboxrelay/contracts"
 	localpubsub "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 )
 
@@ -164,6 +165,7 @@ func TestFailingLargeRecordsHoldBackThemselvesAlone(t *testing.T) {
 // Large records that wait behind a target that is down must not stay in their
 // listener's window, which holds them in memory: it is made smaller.
 func TestWindowOfLargeRecordsShrinks(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	large := f.largeRecords(40)
 	var shrunk atomic.Bool

@@ -12,6 +12,7 @@ import (
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	localpubsub "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 )
 
@@ -24,7 +25,7 @@ var ended = []codes.Code{
 
 func TestListenerOutlivesEveryCode(t *testing.T) {
 	t.Parallel()
-	for _, code := range someCodes() {
+	for _, code := range someCodes(thorough.Whole()) {
 		t.Run(code.String(), func(t *testing.T) {
 			f := setup(t, newCloud(t))
 			f.tuning.SilenceBound = time.Second

@@ -156,6 +156,7 @@ func (f *fixture) wantWaiting(records []*contracts.Record) {
 // listener starts behind them: it hears of new records, and its canary proves
 // it alive.
 func TestOutageLeavesListenersAlive(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.shrink(outageWindow, outageInFlight)
 	f.tuning.SilenceBound = 20 * time.Second // more than a machine stands still: one rebuild is a failure

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 	"outboxrelay/relay/feed"
 )
@@ -17,6 +18,7 @@ import (
 // While an outbox works off a backlog, CRITICAL_LANE alone has a listener of it: on
 // Google's emulator each commit waits for all of them.
 func TestNoListenerButTheUrgentWhileABacklogIsWorkedOff(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	const outbox = "accOutbox"
 	const backlog, settled = 1000, 1000 - 500/5 // a fifth of the window may be left
@@ -119,6 +121,7 @@ func TestALaneListensBesideABacklogOnceSomethingComes(t *testing.T) {
 // Strays are polled beside a backlog, too: among them stands the canary of the owner
 // before.
 func TestPolledCanaryIsNoRecord(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	canary := map[string]any{
 		contracts.FieldStatus: string(contracts.Pending), contracts.FieldLane: "", contracts.FieldCreatedAt: time.Unix(0, 0), relay.FieldCanary: "left",

@@ -12,7 +12,6 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
-	"outboxrelay/deploy/local/thorough"
 )
 
 // errorCodes are the sixteen codes that a call can fail with.
@@ -24,9 +23,9 @@ func errorCodes() []codes.Code {
 	return out
 }
 
-// someCodes are those that a run tries with whole relays: all, or one of each kind.
-func someCodes() []codes.Code {
-	if thorough.Whole() {
+// someCodes are those that a run tries with whole relays: each, or one of each kind.
+func someCodes(each bool) []codes.Code {
+	if each {
 		return errorCodes()
 	}
 	return []codes.Code{codes.Aborted, codes.PermissionDenied, codes.Unavailable, codes.Unknown}

@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // lastFill is the most that fill could add to the last record: it is found once, as
@@ -55,6 +56,7 @@ func (f *fixture) fill(r *contracts.Record, room int) {
 }
 
 func TestSettlesARecordThatLeavesNoRoom(t *testing.T) {
+	thorough.Long(t)
 	f := setup(t, newCloud(t))
 	f.retries(3, time.Millisecond)
 	f.script(func(_ context.Context, _ string, r *contracts.Record) error {

@@ -11,6 +11,7 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 	"outboxrelay/relay/feed"
 )
@@ -139,6 +140,7 @@ func TestSweepSearchesInPortions(t *testing.T) {
 
 // What the relay has not read yet for want of room was missed by no listener.
 func TestSweepBlamesNobodyForWantOfRoom(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	t.Run("behind a window", func(t *testing.T) { sweepsWithoutRoom(t, 20) })
 	t.Run("told of by a listener", func(t *testing.T) { sweepsWithoutRoom(t, 200) })

@@ -8,6 +8,7 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // unsettling has no commit of wsOutbox answered, until the returned function is called.
@@ -19,6 +20,7 @@ func (f *fixture) unsettling() (mend func()) {
 // delivered, and those that find no room behind them. Nothing is overdue of what is
 // delivered.
 func TestGaugesTellWhatCannotBeSettled(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	const room = 10
 	f.shrink(200, room)

@@ -123,6 +123,7 @@ func TestE2EOperationsChangeRoles(t *testing.T) {
 // The audience changes without anybody being shut out: both are taken for a
 // while, and then the old one is not.
 func TestE2EOperationsChangeAudience(t *testing.T) {
+	thorough.EndToEnd(t)
 	besideOthers(t)
 	for _, step := range []struct {
 		what      string

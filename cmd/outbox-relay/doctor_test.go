@@ -42,7 +42,7 @@ func TestE2EDoctorOnABareProject(t *testing.T) {
 // The commands that it prints make a bare project complete: the program's own by
 // being run, those of gcloud where that is installed.
 func TestE2EDoctorOnACompleteProject(t *testing.T) {
-	thorough.EndToEnd(t)
+	thorough.Long(t)
 	x := openExamined(t)
 	url, service := x.serve()
 	x.subscribe()
@@ -103,6 +103,7 @@ func (x *examined) with(t *testing.T, env map[string]string) *examined {
 
 // Each piece taken away is told, and nothing else.
 func TestE2EDoctorWithPiecesTakenAway(t *testing.T) {
+	thorough.Long(t)
 	x := openExamined(t)
 	_, service := x.serve()
 	service.stop(t)

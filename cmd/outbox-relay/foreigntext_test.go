@@ -23,6 +23,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/logging"
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // hostile draws, types and turns text around on a terminal that it reaches.
@@ -82,6 +83,7 @@ func drawing(output string) (found []rune) {
 }
 
 func TestForeignTextIsOnlyText(t *testing.T) {
+	thorough.Long(t)
 	why := []string{"--reason", "x"}
 	commands := []struct {
 		path   string // below the API's root

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // words splits a command as a shell does, as far as playbooks need it.
@@ -50,6 +51,7 @@ var inline = regexp.MustCompile("`(outbox-relay [^`]+)`")
 // TestPlaybookCommandsParse: each command of ours that a playbook names is one that
 // the program takes. IDs and the like stand in capitals.
 func TestPlaybookCommandsParse(t *testing.T) {
+	thorough.Long(t)
 	parsed := 0
 	for name, page := range playbooks(t) {
 		lines := fenced(page, "sh")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/deploy/local/thorough"
 )
 
 const operationsDoc = "../../docs/OPERATIONS.md"
@@ -25,6 +26,7 @@ func operationsText(t *testing.T) string {
 
 // Each command of the document is one that the program takes.
 func TestOperationsDocCommandsParse(t *testing.T) {
+	thorough.Long(t)
 	text := strings.ReplaceAll(operationsText(t), "\\\n", " ")
 	commands := regexp.MustCompile("(?m)(?:^\\s+(?:\\$ )?|`)outbox-relay ([^#|>&`\n]+)").FindAllStringSubmatch(text, -1)
 	env := shell.Lookup(func(name string) (string, bool) {

@@ -21,6 +21,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay/workqueue/jobs"
 )
 
@@ -148,6 +149,7 @@ func (o *office) ask(who, method, path, body string, into any) int {
 // TestE2EQueues starts the real program with both queues: bells fill, jobs are sent, what fails is requeued by the API and by the
 // command, and the audit tells of it.
 func TestE2EQueues(t *testing.T) {
+	thorough.EndToEnd(t)
 	at, env := anyCloud(t)
 	o := openOffice(t, at, env)
 	o.bellsFill()

@@ -13,7 +13,7 @@ import (
 // and is rolled back: nothing is lost, repeated or disordered, and no lease runs
 // out.
 func TestE2EOperationsRollOutAndBack(t *testing.T) {
-	thorough.EndToEnd(t)
+	thorough.Long(t)
 	_, catalog := variant(t)
 	o := openOperation(t, catalog)
 	old := o.roll(nil, []string{"relay-00041-a", "relay-00041-b"}, "K_REVISION=relay-00041")

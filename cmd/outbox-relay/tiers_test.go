@@ -26,6 +26,7 @@ import (
 // A SAFE_AUTO record dies at its third failure, is replayed by itself in vain,
 // becomes REVIEW_REQUIRED, and is delivered when an operator asks.
 func TestE2ESafeAuto(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	c.serve()
 	aggregate := c.aggregate("auto")
@@ -49,6 +50,7 @@ func TestE2ESafeAuto(t *testing.T) {
 
 // A SAFE_AUTO record whose target comes back is delivered without anybody.
 func TestE2ESafeAutoHealsByItself(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	// A replay is left when the target comes back, however late that is.
 	c.env["CATALOG"] = edited(t, c.env["CATALOG"], "delays: [100ms, 100ms, 100ms, 100ms, 100ms]", "delays: [100ms, 1s, 5s, 20s, 1m]")

@@ -280,6 +280,7 @@ func blackHole(t *testing.T) string {
 // Nothing waits for a collector: not a delivery, not the stop. What is lost is
 // counted, and the log says so once.
 func TestE2ETracesGoNowhere(t *testing.T) {
+	thorough.EndToEnd(t)
 	thorough.NotOnGoogle(t) // traces do not go there
 	besideOthers(t)
 	for name, endpoint := range map[string]func(*testing.T) string{

@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // inputCases is a file of Terraform's own test format. It is evaluated here, where
@@ -122,6 +124,7 @@ func TestExampleIsTaken(t *testing.T) {
 // TestTerraformValidatesInputs: Terraform itself says the same of every case. The
 // variables alone need no provider.
 func TestTerraformValidatesInputs(t *testing.T) {
+	thorough.Long(t)
 	terraform := installed(t)
 	dir := t.TempDir()
 	for from, to := range map[string]string{"variables.tf": "variables.tf", "requirements.json": "requirements.json", inputCases: "tests/inputs.tftest.hcl"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/deploy/terraform/schema"
 )
 
@@ -173,6 +174,7 @@ func at(t *testing.T, value cty.Value, path ...any) cty.Value {
 // TestConfigurationEvaluates: each expression gives a value, in each way that the
 // service can be set up.
 func TestConfigurationEvaluates(t *testing.T) {
+	thorough.Long(t)
 	c := load(t)
 	_, runs := readCases(t)
 	for _, run := range runs {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 )
@@ -137,6 +138,7 @@ func block(state contracts.DeadState, by, eventType string) func(*fakeQueue) {
 // TestPossibleIsWhatTheQueueDoes compares what the API promises with what a real
 // queue then does, also about dead letters whose outbox the catalog has no more.
 func TestPossibleIsWhatTheQueueDoes(t *testing.T) {
+	thorough.Long(t)
 	q := embedded(t)
 	f := setup(t, over(q, q.catalog), unlimited)
 	paths := map[dlq.Action]string{"replay": "replay", "authorize": "authorize", "withdraw": "withdraw", "discard": "discard", "note": "notes"}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
 )
@@ -163,6 +164,7 @@ func TestABulkThatCannotGoOnSaysWhy(t *testing.T) {
 // An older record of one aggregate dies once the younger one's replay was asked for. All
 // others of the bulk replay are of other aggregates, and go on.
 func TestAnOlderOneThatDiesHoldsUpItsAggregateAlone(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t)
 	mend := f.out()
 	f.Review()

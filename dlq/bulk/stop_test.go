@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
 )
@@ -240,6 +241,7 @@ func TestBulkWithoutItsPinsStops(t *testing.T) {
 }
 
 func TestBulkAsksForNoMoreThanCanBeOutstanding(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t)
 	f.Reviewable(250)
 	f.Config.Concurrency = 500

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/bulk"
 	"outboxrelay/dlq/dlqtest"
@@ -31,6 +32,7 @@ func (q *flaky) Pinned(ctx context.Context, ids []string) (map[string]*dlq.Item,
 // A bulk replay of more items than one call reads goes on after a restart although every
 // other of these calls fails: what it has read it does not read again.
 func TestARestartedBulkGoesOnInTrouble(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t)
 	stop := f.Review()
 	const items = 300

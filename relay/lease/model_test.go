@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
 
@@ -98,6 +99,7 @@ func TestModel(t *testing.T) {
 // TestModelAtLength plays more than rapid does, for it is faster without a way
 // back to the smallest example. OUTBOX_RELAY_SEED replays one play.
 func TestModelAtLength(t *testing.T) {
+	thorough.Long(t)
 	plays := 1000
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("OUTBOX_RELAY_SEED"), 10, 64); err == nil {
@@ -115,6 +117,7 @@ func TestModelAtLength(t *testing.T) {
 const flawWithin = 20000
 
 func TestModelFindsFlaws(t *testing.T) {
+	thorough.Long(t)
 	for _, f := range flaws {
 		t.Run(string(f.flaw), func(t *testing.T) {
 			for seed := f.from; seed < f.from+flawWithin; seed++ {

@@ -118,6 +118,7 @@ func (w *world) groups() float64 {
 // TestRoleChangesCostWhatIsBilled: the real handler of claims on the same
 // Firestore, with users in memory.
 func TestRoleChangesCostWhatIsBilled(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	catalog := someOutboxes(t, nil)
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/ier"
 	"outboxrelay/relay"
 )
@@ -19,6 +20,7 @@ import (
 // that it may stay unseen. It does not matter when in the course of an interval it
 // is appended.
 func TestQuietOutboxesFindASilentListener(t *testing.T) {
+	thorough.Long(t)
 	tuning := relay.DefaultTuning()
 	// Then a listener is rebuilt, and pages tell of what comes until it shows something.
 	bound := tuning.CanaryInterval + tuning.SilenceBound + 5*time.Second

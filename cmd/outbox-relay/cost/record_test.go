@@ -31,6 +31,7 @@ func withoutClaims(r *contracts.EventRoute) bool { return r.Targets[0] != "CLAIM
 
 // TestRecordsCostWhatIsBilled: five minutes of records, caught up.
 func TestRecordsCostWhatIsBilled(t *testing.T) {
+	thorough.Long(t)
 	flaky := &contracts.Failure{Code: "Internal", Own: true}
 	for _, c := range []struct {
 		name      string

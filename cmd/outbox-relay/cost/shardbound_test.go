@@ -34,11 +34,9 @@ func (w *world) standardIn(o *contracts.Outbox, shard int) *contracts.Record {
 // each sequence, a lane of an outbox takes in and settles 250 records a second. With
 // N shards it is N times as many.
 func TestShardsLiftWhatBoundsAnOutbox(t *testing.T) {
+	thorough.Long(t)
 	for _, shards := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
-			if shards > 1 {
-				thorough.Long(t)
-			}
 			t.Parallel()
 			catalog := oneOutbox(t, shards)
 			synctest.Test(t, func(t *testing.T) {
@@ -72,6 +70,7 @@ func between(t *testing.T, got, least, most float64) {
 // more, so that they go twice as fast. Each shard has an instance of its own; one
 // that has four is slower, as a lane has four commits under way for all of them.
 func TestShardsLiftWhatBoundsABacklog(t *testing.T) {
+	thorough.Long(t)
 	for _, c := range []struct {
 		shards, instances int
 		least             float64 // of the bound
@@ -82,9 +81,6 @@ func TestShardsLiftWhatBoundsABacklog(t *testing.T) {
 		{4, 1, cost.InOneInstance},
 	} {
 		t.Run(fmt.Sprintf("%d shards, %d instances", c.shards, c.instances), func(t *testing.T) {
-			if c.shards > 1 {
-				thorough.Long(t)
-			}
 			t.Parallel()
 			catalog := oneOutbox(t, c.shards)
 			synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/cost"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/deploy/requirements"
 )
 
@@ -46,6 +47,7 @@ const (
 // TestTrafficIsWhatConnectionsCarry: what a backlog takes between the relay and the
 // embedded Firestore, against what Firestore counts for documents and fields.
 func TestTrafficIsWhatConnectionsCarry(t *testing.T) {
+	thorough.Long(t)
 	catalog := oneOutbox(t, 1)
 	o := catalog.Outboxes[0]
 	sizes, err := cost.SizesOf(catalog, o, requirements.IndexesOf(catalog), 1<<10)

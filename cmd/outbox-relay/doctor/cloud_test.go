@@ -13,6 +13,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/doctor"
 	localauth "outboxrelay/deploy/local/auth"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 )
 
 func TestDefinitions(t *testing.T) {
@@ -201,6 +202,7 @@ func TestGrantsOfTerraform(t *testing.T) {
 		}
 	})
 	t.Run("no call was made", func(t *testing.T) {
+		thorough.EndToEnd(t) // it takes as long as the examination waits
 		c := terraform(t)
 		c.PubSub = blackHole(t)
 		r := c.examine()

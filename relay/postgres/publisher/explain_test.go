@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"outboxrelay/deploy/local/postgres/postgrestest"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // rowsVar names how many published rows the plan is asked beside; make publisher-plan sets it.
@@ -21,6 +22,7 @@ const rowsVar = "OUTBOX_RELAY_PLAN_ROWS"
 // However many rows are published, the claim finds those that are not by an index: by that of the contract, and by the
 // optional one, which has them in order.
 func TestClaimIsAnIndexScan(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	published := 200_000
 	if text := os.Getenv(rowsVar); text != "" {

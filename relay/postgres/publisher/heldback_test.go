@@ -25,6 +25,7 @@ func (f *fixture) hold(aggregates, behind int) {
 // However many rows parked ones hold back, where the optional index is no claim reads them all, whether the table's statistics know of
 // them or are older than they are; without it the backlog is read a few times, and not once for each row.
 func TestWhatIsHeldBackIsNotRead(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	const held = 20_400
 	for _, w := range []struct {
@@ -39,10 +40,7 @@ func TestWhatIsHeldBackIsNotRead(t *testing.T) {
 		{"near", 0, 4, held / 2, []int{1, 400}},
 		{"a walk", walking, 4, held / 2, []int{1, 400}},
 	} {
-		for n, aggregates := range w.parked {
-			if n > 0 && !thorough.Whole() {
-				continue
-			}
+		for _, aggregates := range w.parked {
 			t.Run(fmt.Sprintf("%s, %d parked", w.name, aggregates), func(t *testing.T) {
 				f := setupOn(t, postgrestest.Database(t), w.upTo)                                               // its own, as an index that is made concurrently waits for all others
 				f.pool = f.connect(func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["work_mem"] = "64kB" }) // as little as there may be

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // appendLarge appends a row to an aggregate, whose data is a text of so many bytes.
@@ -20,6 +22,7 @@ func (f *fixture) appendLarge(bytes int, aggregate uuid.UUID) event {
 
 // What a claim brings into memory is bounded by its bytes as well, and is one row at least.
 func TestClaimIsBoundedByBytes(t *testing.T) {
+	thorough.Long(t)
 	t.Parallel()
 	eachWay(t, func(t *testing.T, w way) {
 		f := w.setup(t)
@@ -45,6 +48,7 @@ func TestClaimIsBoundedByBytes(t *testing.T) {
 }
 
 func TestLargeRowsAreAllPublished(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	f := setup(t, 0)
 	var list []event
