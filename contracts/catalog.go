@@ -111,12 +111,6 @@ type RetryPolicy struct {
 	Multiplier  float64
 }
 
-// ReplayPolicy is the schedule of the SAFE_AUTO replayer.
-type ReplayPolicy struct {
-	Delays        []time.Duration // before each replay; their number is the number of replays
-	RatePerSecond float64
-}
-
 // Outbox returns the outbox of that name, or nil.
 func (c *Catalog) Outbox(name string) *Outbox {
 	for _, o := range c.Outboxes {

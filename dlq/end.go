@@ -132,7 +132,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 		after.PendingTargets = nil
 	case Failed:
 		if after.Tier == contracts.SafeAuto {
-			after.NextReplayAt = r.At.Add(e.queue.jittered(e.queue.catalog.Replay.Delays[after.Replays])).Truncate(time.Microsecond)
+			after.NextReplayAt = r.At.Add(e.queue.catalog.Replay.Delay(after.Replays, e.queue.random()))
 		}
 	case Exhausted:
 		after.Decisions = bounded(item.Decisions, Decision{ID: e.id, Action: Exhausted, By: Service().Name, At: r.At, Reason: e.reason()})
@@ -225,10 +225,4 @@ func clip(s string) string {
 // without returns the targets that are not among the gone ones.
 func without(targets, gone []string) []string {
 	return slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return slices.Contains(gone, t) })
-}
-
-// jittered spreads a delay over 0.8 to 1.2 of it, so that what died together
-// is not replayed together.
-func (q *Queue) jittered(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*q.random()))
 }

@@ -41,7 +41,7 @@ func (o *outbox) bury(e *entry, reason contracts.Reason, tier contracts.Tier) {
 		item.PendingTargets = e.missing()
 	}
 	if tier == contracts.SafeAuto && len(o.catalog.Replay.Delays) > 0 {
-		item.NextReplayAt = now.Add(jittered(o.catalog.Replay.Delays[0], o.random()))
+		item.NextReplayAt = now.Add(o.catalog.Replay.Delay(0, o.random()))
 	}
 	e.trail.die(&item)
 	o.log.Debug("record failed for good, writing its dead letter", zap.String("record", r.ID), zap.String("deadLetter", item.ID),
@@ -295,10 +295,4 @@ func backoff(p contracts.RetryPolicy, attempts int, share float64) time.Duration
 		d *= p.Multiplier
 	}
 	return time.Duration(min(d, float64(p.Max)) * share)
-}
-
-// jittered is d, a fifth more or less, so that what died together is not
-// replayed together. share is uniform in [0,1).
-func jittered(d time.Duration, share float64) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*share)).Truncate(time.Microsecond)
 }

@@ -36,14 +36,6 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-func TestTheFirstReplayIsJittered(t *testing.T) {
-	for share, want := range map[float64]time.Duration{0: 4 * time.Second, 0.5: 5 * time.Second, 1: 6 * time.Second} {
-		if got := jittered(5*time.Second, share); (got - want).Abs() > time.Microsecond {
-			t.Errorf("with share %v the wait is %v, want %v", share, got, want)
-		}
-	}
-}
-
 func TestRoughSizeCountsTheLargeParts(t *testing.T) {
 	v := map[string]any{"text": strings.Repeat("x", 1000), "list": []any{[]byte("12345"), map[string]any{"n": int64(1)}}}
 	if got := roughSize(v); got < 1000 || got > 1100 {
