@@ -48,7 +48,10 @@ func (q *Queue) Decide(ctx context.Context, id string, d Decide) (*Decided, erro
 	}
 	q.log.Info("decision about a dead letter", zap.String("action", string(d.Action)), zap.String("actor", d.Actor.Name), zap.String("deadLetter", id),
 		zap.String("traceId", j.after.TraceID), zap.String("state", string(j.after.State)), zap.String("bulk", d.Bulk))
-	if d.Action == Replay || d.Action == Discard || d.Action == Withdraw { // younger ones may have waited for what was discarded
+	if d.Action == Discard {
+		q.callYounger(ctx, j.after)
+	}
+	if d.Action == Replay || d.Action == Discard || d.Action == Withdraw {
 		q.Ring(BellReplays)
 	}
 	return &Decided{Item: j.after, Entry: j.entry, Order: j.order}, nil

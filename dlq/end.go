@@ -50,7 +50,8 @@ func (q *Queue) End(ctx context.Context, item *Item, r Result) (*Item, error) {
 	}
 	q.log.Info("replay ended", zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID), zap.Bool("delivered", e.after.LastReplay.Delivered),
 		zap.Int("replays", e.after.Replays), zap.String("tier", string(e.after.Tier)), zap.String("state", string(e.after.State)))
-	if e.after.LastReplay.Delivered { // younger ones may have waited for it
+	if e.after.LastReplay.Delivered {
+		q.callYounger(ctx, e.after)
 		q.Ring(BellReplays)
 	}
 	if e.after.LastReplay.Bulk != "" {

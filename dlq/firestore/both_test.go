@@ -34,6 +34,7 @@ var both = []struct {
 	{"due", testDue},
 	{"what a replay waits for", testWaits},
 	{"order of an aggregate", testOrder},
+	{"the next of an aggregate is called", testYounger},
 	{"counts", testCounts},
 }
 

@@ -112,4 +112,31 @@ func TestYoungerWaitsForOlder(t *testing.T) {
 			t.Errorf("%d replays, want none", n)
 		}
 	})
+	t.Run("the older one was given up after a day", func(t *testing.T) {
+		f := setup(t)
+		letter := func(eventType string, version int64) *dlq.Item {
+			i := f.Letter("orgOutbox", eventType, "org-1", version)
+			i.DeadAt = i.DeadAt.Add(-24 * time.Hour)
+			return i
+		}
+		older := letter("SkillRecognitionGranted", 0)
+		var want []string
+		all := []*dlq.Item{older}
+		for n := range 20 {
+			i := letter("MemberJoined", int64(n+1))
+			all, want = append(all, i), append(want, i.ID)
+		}
+		f.Bury(all...)
+		f.Replayer()
+		f.Eventually("all of them look again in minutes alone", func() bool {
+			return !slices.ContainsFunc(want, func(id string) bool { return time.Until(f.Item(id).NextReplayAt) < 5*time.Minute })
+		})
+		f.Decide(older.ID, dlq.Discard, dlqtest.Operator)
+		for _, id := range want {
+			f.Reaches(id, contracts.DeadReplayed)
+		}
+		if diff := cmp.Diff(want, f.Lanes.Sequence()); diff != "" {
+			t.Errorf("order of replays (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -8,25 +8,23 @@ import (
 	"outboxrelay/dlq"
 )
 
-// turn is when a dead letter may try again whose older one comes first: a
-// moment after the older's own time. An older one that is late, or waits for a
-// person, has none that anybody knows: then the wait grows with the time waited
-// so far, so that what waits for days is not looked at each second. It is never
-// long, as people may end the older one at any time.
+// turn is when a dead letter looks again whose older one comes first: a moment
+// after the older's own time. An older one that is late, or waits for a person,
+// has none that anybody knows: then the wait grows with the time waited so far.
+// Each look of each that waits costs reads and a write, and mostly none is needed:
+// the queue calls it once the older one has ended. The bound is for a call that
+// was lost with its process.
 func turn(now time.Time, item, older *dlq.Item) time.Time {
-	const (
-		moment = time.Second
-		long   = 30 * time.Second
-	)
+	const moment = time.Second
+	most := 10 * time.Minute
+	if item.Replaying != nil { // somebody looks on
+		most = time.Minute
+	}
 	switch {
 	case older.NextReplayAt.After(now):
-		return now.Add(min(older.NextReplayAt.Sub(now)+moment, long))
+		return now.Add(min(older.NextReplayAt.Sub(now)+moment, most))
 	case !older.NextReplayAt.IsZero():
-		return now.Add(min(max(now.Sub(older.NextReplayAt)/4, moment), long))
-	}
-	most := long
-	if item.Replaying != nil { // somebody looks on
-		most = 15 * time.Second
+		return now.Add(min(max(now.Sub(older.NextReplayAt)/4, moment), most))
 	}
 	return now.Add(min(max(now.Sub(item.DeadAt)/4, 5*moment), most))
 }

@@ -15,7 +15,7 @@ func DeadLetter(c *contracts.Catalog, tier contracts.Tier, on contracts.OnDelive
 	outbox = Operations{Reads: 3, Writes: float64(c.Retry.MaxAttempts)}
 	switch tier {
 	case contracts.SafeAuto:
-		queue = Operations{Reads: 20.4 + 6*others, Writes: 3} // the letter, its end, and the audit of that
+		queue = Operations{Reads: 21.4 + 6*others, Writes: 3} // the letter, its end, and the audit of that
 		outbox.Reads += 2                                     // as it is replayed, and to be marked
 		if on == contracts.DeleteDelivered {
 			outbox.Deletes++

@@ -177,3 +177,41 @@ type signals struct{}
 
 // PublishOrdered implements claims.Signals.
 func (signals) PublishOrdered(context.Context, string, []byte, map[string]string) error { return nil }
+
+// TestWhatWaitsBehindAReviewCostsLittle: 200 dead letters of an aggregate whose first one
+// waits for a person. Each looks again every ten minutes, as what ends calls the next.
+func TestWhatWaitsBehindAReviewCostsLittle(t *testing.T) {
+	thorough.Long(t)
+	catalog := catalog(t, nil)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, catalog)
+		defer w.close()
+		w.everyTarget(target{fails: func(ier.Parcel) error { return &contracts.Failure{Code: "Internal", Own: true} }})
+		w.start("instance-0")
+		time.Sleep(settled)
+		const n = 200
+		outbox := catalog.Outbox("orgOutbox")
+		of := func(tier contracts.Tier, version int64) *contracts.Record {
+			for {
+				r := w.catalog.Sample(w.random, outbox, "aggregate", version, time.Now())
+				if outbox.Route(r.EventType).Tier == tier {
+					return r
+				}
+			}
+		}
+		queue := func(d time.Duration) cost.Operations { return w.bill(func() { time.Sleep(d) })[ofQueue] }
+		w.append(of(contracts.ReviewRequired, 1))
+		time.Sleep(2 * time.Hour)
+		alone := queue(10 * time.Minute)
+		for v := range int64(n) {
+			w.append(of(contracts.SafeAuto, v+2))
+		}
+		time.Sleep(2 * time.Hour)
+		got := queue(10 * time.Minute)
+		t.Logf("in ten minutes: %.0f reads, %.0f writes; the first one alone %.0f reads", got.Reads, got.Writes, alone.Reads)
+		// Measured: 15 reads for each, looks and listeners included.
+		if reads, most := got.Reads-alone.Reads, 20.0*n; reads > most || got.Writes > 1.1*n {
+			t.Errorf("%.0f reads and %.0f writes more, want %.0f and %.0f at most", reads, got.Writes, most, 1.1*n)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package dlq
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
+)
+
+// callYounger makes those due now that waited for item, which has ended, and for no
+// other. Nothing depends on it: who is not called looks again by itself, only later.
+func (q *Queue) callYounger(ctx context.Context, item *Item) {
+	younger, err := q.nextAfter(ctx, item)
+	for _, y := range younger {
+		if err == nil {
+			err = q.call(ctx, y)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		q.log.Warn("call what waited for a dead letter", zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID), zap.Error(err))
+	}
+}
+
+// nextAfter finds the open dead letters that come next after item in its aggregate and
+// outbox, without their records: mostly none or one, for one read. Where consumers have
+// some it looks at a few, as theirs come before their own alone.
+func (q *Queue) nextAfter(ctx context.Context, item *Item) ([]*Item, error) {
+	if item.AggregateID == "" {
+		return nil, nil
+	}
+	younger, err := q.younger(ctx, item, 1)
+	if err == nil && len(younger) > 0 && (item.Consumer != "" || younger[0].Consumer != "") {
+		younger, err = q.younger(ctx, item, maxOlder)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find younger dead letters of the aggregate: %w", err)
+	}
+	var next []*Item
+	for n, y := range younger {
+		if item.comesBefore(y) && !slices.ContainsFunc(younger[:n], func(o *Item) bool { return o.comesBefore(y) }) {
+			next = append(next, y)
+		}
+	}
+	return next, nil
+}
+
+// comesBefore reports whether another of its aggregate and outbox waits for the item.
+func (i *Item) comesBefore(other *Item) bool {
+	return i.AggregateVersion < other.AggregateVersion && (i.Consumer == "" || i.Consumer == other.Consumer)
+}
+
+// younger finds the first open ones of a higher version.
+func (q *Queue) younger(ctx context.Context, item *Item, limit int) ([]*Item, error) {
+	query := olderQuery(item)
+	query.Where[len(query.Where)-1].Op, query.Limit = ">", limit
+	docs, err := q.store.Query(ctx, query)
+	return decodeItems(docs), err
+}
+
+// call makes an item due now whose turn was put off. One whose own time has not come
+// keeps it.
+func (q *Queue) call(ctx context.Context, item *Item) error {
+	now, read := q.moment(), true
+	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
+		if !read { // it was changed meanwhile
+			var err error
+			if item, err = q.Item(ctx, item.ID); err != nil {
+				return nil, err
+			}
+		}
+		read = false
+		if !Open(item.State) || !item.NextReplayAt.After(now) || q.ownTime(item).After(now) {
+			return nil, nil
+		}
+		called := *item
+		called.NextReplayAt = now
+		return []Write{{
+			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: item.UpdateTime,
+			Fields: called.only(contracts.DeadFieldNextReplayAt),
+		}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("make dead letter %s due: %w", item.ID, err)
+	}
+	return nil
+}
+
+// ownTime is when the item would have come to be due at the latest with nothing before it.
+func (q *Queue) ownTime(i *Item) time.Time {
+	since := i.DeadAt
+	switch {
+	case i.Replaying != nil:
+		return i.Replaying.At
+	case i.LastReplay != nil:
+		since = i.LastReplay.At
+	}
+	return since.Add(q.catalog.Replay.Delay(i.Replays, 1))
+}
