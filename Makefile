@@ -63,9 +63,9 @@ test: ## run the tests that need nothing installed, and little time
 .PHONY: node-packages
 node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what the TypeScript of contracts/node is tested with
 
-# How many tests of a package, and how many packages, run at once under the race detector.
-# One more than there are processors, as some of them wait; many more would only make each
-# of them later, until one of them waits in vain.
+# How many tests of a package run at once under the race detector. One more than there
+# are processors, as some of them wait; many more would only make each of them later,
+# until one of them waits in vain.
 RACERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 
 # By itself each program of tests sleeps for a second at its end, for races of goroutines
@@ -74,7 +74,7 @@ GORACE ?= atexit_sleep_ms=100
 
 .PHONY: test-race
 test-race: ## run the tests under the race detector; those of the whole program and, where a Chromium is installed, in a browser, too
-	GORACE=$(GORACE) OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -p $(RACERS) -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
+	GORACE=$(GORACE) OUTBOX_RELAY_E2E=1 OUTBOX_RELAY_BROWSER=1 CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout 75m -parallel $(RACERS) $(TEST_ARGS) $(PKGS)
 
 # Those are the tests that say so, by thorough.Long, and those of a table that they have
 # whole here alone, by thorough.Whole: see deploy/local/thorough. CI fails if one is left out
