@@ -25,6 +25,7 @@ import (
 	"outboxrelay/deploy/local"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
+	"outboxrelay/deploy/local/poll"
 	localpubsub "outboxrelay/deploy/local/pubsub"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
@@ -329,24 +330,15 @@ func (f *fixture) fields(path string) map[string]any {
 // the tests share that machine with each other.
 const usualPatience = 10 * time.Minute
 
-// eventually waits until cond holds. Looks that are dear are rare, so that they
-// leave the time to what they look at.
+// eventually waits until cond holds.
 func (f *fixture) eventually(what string, cond func() bool) {
 	f.t.Helper()
-	deadline := time.After(usualPatience + f.patience)
-	for {
-		began := time.Now()
-		if cond() {
-			return
-		}
-		select {
-		case <-time.After(min(max(20*time.Millisecond, 8*time.Since(began)), time.Second)):
-		case <-deadline:
-			if f.latest != nil {
-				health, _ := json.Marshal(f.latest.relay.Health())
-				f.t.Logf("health: %s", health)
-			}
-			f.t.Fatalf("in vain waited until %s", what)
-		}
+	if poll.True(usualPatience+f.patience, 20*time.Millisecond, cond) {
+		return
 	}
+	if f.latest != nil {
+		health, _ := json.Marshal(f.latest.relay.Health())
+		f.t.Logf("health: %s", health)
+	}
+	f.t.Fatalf("in vain waited until %s", what)
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/deploy/local/poll"
 	"outboxrelay/deploy/local/thorough"
 )
 
@@ -223,15 +224,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // patiently is eventually for what takes long, or is dear to look at.
 func patiently(t *testing.T, what string, patience, every time.Duration, ok func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("gave up waiting until %s", what)
-		case <-tick.C:
-		}
+	if !poll.True(patience, every, ok) {
+		t.Fatalf("gave up waiting until %s", what)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
+	"outboxrelay/deploy/local/poll"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 	"outboxrelay/dlq/admin/auth"
@@ -250,16 +251,8 @@ func (f *fixture) item(id string) *dlq.Item {
 // eventually waits until ok.
 func (f *fixture) eventually(what string, ok func() bool) {
 	f.t.Helper()
-	deadline := time.NewTimer(2 * time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			f.t.Fatalf("in vain: %s", what)
-		case <-tick.C:
-		}
+	if !poll.True(2*time.Minute, 10*time.Millisecond, ok) {
+		f.t.Fatalf("in vain: %s", what)
 	}
 }
 

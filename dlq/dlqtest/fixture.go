@@ -14,6 +14,7 @@ import (
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
+	"outboxrelay/deploy/local/poll"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/dlq/sibling"
@@ -148,16 +149,8 @@ func (f *Fixture) Decide(id string, a dlq.Action, by dlq.Actor) {
 // Eventually waits until ok.
 func (f *Fixture) Eventually(what string, ok func() bool) {
 	f.T.Helper()
-	deadline := time.NewTimer(f.Patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			f.T.Fatalf("in vain: %s", what)
-		case <-tick.C:
-		}
+	if !poll.True(f.Patience, 10*time.Millisecond, ok) {
+		f.T.Fatalf("in vain: %s", what)
 	}
 }
 

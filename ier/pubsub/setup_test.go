@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/poll"
 	"outboxrelay/ier"
 )
 
@@ -314,11 +315,7 @@ func answer(err error) string {
 // eventually polls what only a socket can bring about.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
+	if !poll.True(patience, 2*time.Millisecond, ok) {
+		t.Fatalf("not in time: %s", what)
 	}
 }

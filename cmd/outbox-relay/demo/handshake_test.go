@@ -13,6 +13,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
+	"outboxrelay/deploy/local/poll"
 	"outboxrelay/ier"
 )
 
@@ -73,15 +74,8 @@ func (w *town) signal(t *testing.T, account, eventID string, version int64) {
 // eventually polls until ok, for what comes over a socket.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(2 * time.Minute)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("gave up waiting until %s", what)
-		case <-tick.C:
-		}
+	if !poll.True(2*time.Minute, 5*time.Millisecond, ok) {
+		t.Fatalf("gave up waiting until %s", what)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local"
+	"outboxrelay/deploy/local/poll"
 	"outboxrelay/deploy/local/thorough"
 )
 
@@ -45,15 +46,8 @@ const patience = 2 * time.Minute
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("gave up waiting until %s", what)
-		case <-tick.C:
-		}
+	if !poll.True(patience, 20*time.Millisecond, ok) {
+		t.Fatalf("gave up waiting until %s", what)
 	}
 }
 

@@ -1,7 +1,6 @@
 package pubsub
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -11,6 +10,8 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"outboxrelay/deploy/local/poll"
 )
 
 const project = "test-project"
@@ -69,15 +70,7 @@ func message(key, data string) *pb.PubsubMessage {
 // eventually polls until ok, for what arrives over a socket.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("gave up waiting until %s", what)
-		case <-tick.C:
-		}
+	if !poll.True(2*time.Minute, 2*time.Millisecond, ok) {
+		t.Fatalf("gave up waiting until %s", what)
 	}
 }
