@@ -79,12 +79,15 @@ func testYounger(t *testing.T, f *fixture) {
 		return f.bury(i)
 	}
 	first, second, third = of("mail", byPerson, 1), of("billing", byPerson, 2), of("mail", byItself, 3)
+	fourth := of("billing", byItself, 4)
 	later()
 	deferred(third)
-	f.decide(second.ID, dlq.Discard, operator)
-	due(third, false)
+	deferred(fourth)
 	f.decide(first.ID, dlq.Discard, operator)
 	due(third, true)
+	due(fourth, false)
+	f.decide(second.ID, dlq.Discard, operator)
+	due(fourth, true)
 
 	// It is put off once more at that moment.
 	first, second = die(byPerson, "e", 1), die(byItself, "e", 2)
