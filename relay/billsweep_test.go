@@ -65,6 +65,7 @@ func TestBillOfASweepOverABacklog(t *testing.T) {
 
 // A sweep while records are in backoff: it reads each of them.
 func TestBillOfASweepOverRecordsInBackoff(t *testing.T) {
+	thorough.Long(t)
 	f := billed(t)
 	f.retries(3, 10_000*time.Hour) // the wait is drawn from it: for each more than a test takes
 	f.script(func(context.Context, string, *contracts.Record) error {

@@ -156,6 +156,7 @@ func TestSwallowedListenerIsRebuilt(t *testing.T) {
 // Pub/Sub is out of reach for long enough that every breaker opens and every
 // probe fails: records of two instances wait, and cost nothing.
 func TestPubSubOutOfReach(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.publish.Timeout = 500 * time.Millisecond
 	f.shrink(outageWindow, outageInFlight)

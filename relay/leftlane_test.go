@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay"
 )
 
@@ -93,6 +94,7 @@ func TestLeftLaneIsDeliveredInOrder(t *testing.T) {
 // What waits for a target that is out holds up nothing of its lane that does not, and
 // a restart sends it to none of its targets again.
 func TestLeftLaneOutlivesAnOutage(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.shrink(outageWindow, outageInFlight)
 	f.tuning.SweepInterval = time.Hour

@@ -57,6 +57,7 @@ func TestListenerOutlivesEveryCode(t *testing.T) {
 }
 
 func TestListenerOutlivesACutConnection(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.tuning.SilenceBound = time.Second
 	r := f.run()

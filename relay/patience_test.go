@@ -13,6 +13,7 @@ import (
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
 
@@ -67,6 +68,7 @@ func TestStartsBesideManyFreezesInTrouble(t *testing.T) {
 // An account with more records than a page holds goes on after its freeze although
 // Firestore fails each read of them once.
 func TestThawsManyRecordsInTrouble(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.withQueue(nil)
 	f.freeze(account, dlq.Releasing)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // A record that its target never takes may be the one that probes when the target
@@ -62,6 +63,7 @@ func TestPoisonThatProbesHoldsUpNobody(t *testing.T) {
 // Nobody else's record needs to come for a record that its target never takes to be
 // dead after an outage.
 func TestPoisonThatProbesAloneIsDeadInTheEnd(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.retries(3, 10*time.Millisecond)
 	f.withQueue(nil)
@@ -91,6 +93,7 @@ func TestPoisonThatProbesAloneIsDeadInTheEnd(t *testing.T) {
 // row. Where little else is sent they would for ever: they are dead as the target
 // answers others.
 func TestManyPoisonsAreDeadInTheEnd(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.retries(3, 10*time.Millisecond)
 	f.withQueue(nil)
@@ -123,6 +126,7 @@ func TestManyPoisonsAreDeadInTheEnd(t *testing.T) {
 
 // In a long outage few records probe in turn: what waits leaves the memory to others.
 func TestALongOutageLeavesTheMemoryToOthers(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.tuning.OutageTolerance = 1
 	var calls atomic.Int64

@@ -75,6 +75,7 @@ func TestNoListenerButTheUrgentWhileABacklogIsWorkedOff(t *testing.T) {
 // A lane without a listener, as another of its outbox works off a backlog, takes what
 // comes from pages, and listens from then on.
 func TestALaneListensBesideABacklogOnceSomethingComes(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	release := make(chan struct{})
 	var listens atomic.Bool

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/relay"
 )
@@ -204,6 +205,7 @@ func TestNoHoldLandsAfterTheReleaseBegan(t *testing.T) {
 // more: here before records that wait for a target, behind which the listener
 // starts. The end of the freeze brings it all the same.
 func TestReleaseFindsWhatNoListenerSees(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t, newCloud(t))
 	f.shrink(outageWindow, outageInFlight)
 	f.tuning.SweepInterval = time.Hour // no sweep makes up for it

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/deploy/requirements"
 )
 
@@ -118,6 +119,7 @@ func TestRecordsOfNoShard(t *testing.T) {
 // An outbox is given more shards between two runs. What the runs before left,
 // pending and in backoff, is delivered in its order.
 func TestMoreShardsAfterARestart(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	for _, shards := range [][2]int{{2, 4}, {1, 3}} {
 		t.Run(fmt.Sprintf("from %d to %d", shards[0], shards[1]), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/logging"
 	"outboxrelay/cmd/outbox-relay/web"
 	"outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq/admin/auth"
 	"outboxrelay/relay"
 )
@@ -103,6 +104,7 @@ func (c *clogged) unclog() {
 // again and again while it is away. They say that they are alive all the same,
 // as they go on.
 func TestWaitingForFirestoreIsAlive(t *testing.T) {
+	thorough.EndToEnd(t)
 	cloud := startCloud(t)
 	w := serveWatched(t, cloud, leasePatience)
 	leased := func(how string) func() bool {
@@ -145,6 +147,7 @@ func TestStartingWithoutFirestoreIsAlive(t *testing.T) {
 // A process whose log nobody reads stands still at its next line, and no call's
 // bound helps. That is for the platform to end.
 func TestStuckIsNotAlive(t *testing.T) {
+	thorough.EndToEnd(t)
 	cloud := startCloud(t)
 	w := serveWatched(t, cloud, 2*time.Second)
 	eventually(t, "it keeps leases", func() bool { return w.leases.Beats() > 0 })

@@ -15,11 +15,13 @@ import (
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
 
 // Every dlq command against a service, as its user sees it.
 func TestDLQCommands(t *testing.T) {
+	thorough.EndToEnd(t)
 	c := openClinic(t)
 	c.serveWithin()
 	wallet, account := c.aggregate("wallet"), c.aggregate("account")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
 )
@@ -23,6 +24,7 @@ func (f *fixture) stuck(n int) *dlq.Bulk {
 // because all was asked for, somebody cancelled them or all of it waits for a target that
 // is out, hold up no other, however many they are.
 func TestStuckBulksLeaveTheirPlaces(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t)
 	mend := f.out()
 	f.Review()

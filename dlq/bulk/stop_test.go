@@ -97,6 +97,7 @@ func TestFailureRateStopsTheRamp(t *testing.T) {
 }
 
 func TestCancelledBulkAsksNoMore(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t)
 	f.Reviewable(200)
 	release := make(chan struct{})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
 )
@@ -67,6 +68,7 @@ func TestLooksReadLittle(t *testing.T) {
 // TestLateRequestIsNotMissed: one whose time is before what was seen is found
 // soon, though nobody rings again and the next poll is far.
 func TestLateRequestIsNotMissed(t *testing.T) {
+	thorough.EndToEnd(t)
 	f, _ := busyExecutor(t, 3)
 	late := f.Apart(2, -time.Hour)
 	for _, i := range late {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
 )
@@ -176,6 +177,7 @@ func TestReplayThatWasAskedForGoesFirst(t *testing.T) {
 // TestOlderThatDiesMeanwhileComesFirst: an older dead letter that comes while the
 // rate makes a younger one wait is not overtaken.
 func TestOlderThatDiesMeanwhileComesFirst(t *testing.T) {
+	thorough.EndToEnd(t)
 	f := setup(t)
 	f.Catalog.Replay.RatePerSecond = 0.3
 	f.Queue = f.NewQueue(f.Store)

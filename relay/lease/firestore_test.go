@@ -8,6 +8,7 @@ import (
 
 	localfirestore "outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 	dlqfirestore "outboxrelay/dlq/firestore"
 )
@@ -27,6 +28,7 @@ var both = []struct {
 }
 
 func TestOnFirestore(t *testing.T) {
+	thorough.EndToEnd(t)
 	for _, test := range both {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // they wait for terms to pass

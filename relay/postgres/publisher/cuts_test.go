@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // statements is a tracer that is told of each statement before it is sent.
@@ -83,6 +85,7 @@ func (l *lines) cutAll() {
 // A connection that dies in any state loses nothing and keeps the order; only what was acknowledged without a mark
 // goes out twice.
 func TestConnectionDies(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	const times = 3
 	for name, test := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/ier"
 )
 
@@ -92,6 +93,7 @@ func TestRetryTellsWhatIsNotThere(t *testing.T) {
 // While the topic is out, whatever it answers, rows wait: no attempt is counted, the breaker opens, and
 // the publisher is not ready.
 func TestOutageCountsNothing(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	for name, cause := range map[string]error{"unavailable": errOut, "all fail for themselves": errItself} {
 		t.Run(name, func(t *testing.T) {
@@ -213,6 +215,7 @@ func TestParkedRowsDoNotCloseTheBreaker(t *testing.T) {
 }
 
 func TestRetryBesideARunningPublisher(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	f := setup(t, 0)
 	list := events(3, 2)

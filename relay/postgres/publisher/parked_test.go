@@ -5,10 +5,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // However many rows are parked, what they do not hold back is published: they would fill every claim.
 func TestParkedRowsStarveNobody(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	for name, upTo := range map[string]int64{"all migrations": 0, "the first alone": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 func TestPublishesInOrderAndMarks(t *testing.T) {
@@ -130,6 +132,7 @@ func TestSeveralPublishersShareAndKeepTheOrder(t *testing.T) {
 
 // One aggregate's backlog in front of all keeps neither other aggregates nor other publishers from work.
 func TestBacklogOfOneAggregate(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	f := setup(t, 0)
 	f.backlog(5000, numbered(99))

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 // timeless are values of created_at that no message can have, and whether they come before all others.
@@ -89,6 +91,7 @@ func (f *fixture) listed(poison []event) {
 }
 
 func TestClaimsTakeTimelessRows(t *testing.T) {
+	thorough.EndToEnd(t)
 	t.Parallel()
 	eachWay(t, func(t *testing.T, w way) {
 		f := w.setup(t)
