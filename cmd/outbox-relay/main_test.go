@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -32,10 +31,14 @@ func TestMain(m *testing.M) {
 		return
 	}
 	thorough.Beside(2) // they wait for processes and for what is sent over gRPC
-	// A connection that was dialled and not needed stays open, and would be a leak.
-	http.DefaultTransport.(*http.Transport).DisableKeepAlives = true
-	// The client libraries' metrics start a worker for the life of the process.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m,
+		// The client libraries' metrics start a worker for the life of the process.
+		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		// Where they look for credentials they dial a metadata server, and keep the
+		// connection for a minute where one answers after they stopped waiting.
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+	)
 }
 
 // patience of a test with a real process or socket.
