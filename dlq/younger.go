@@ -11,16 +11,22 @@ import (
 	"outboxrelay/contracts"
 )
 
+// callWithin bounds a call: what has ended has been written, and whoever ended it waits
+// to hear that.
+const callWithin = 2 * time.Second
+
 // callYounger makes those due now that waited for item, which has ended, and for no
 // other. Nothing depends on it: who is not called looks again by itself, only later.
-func (q *Queue) callYounger(ctx context.Context, item *Item) {
+func (q *Queue) callYounger(outer context.Context, item *Item) {
+	ctx, cancel := context.WithTimeout(outer, callWithin)
+	defer cancel()
 	younger, err := q.nextAfter(ctx, item)
 	for _, y := range younger {
 		if err == nil {
 			err = q.call(ctx, y)
 		}
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && outer.Err() == nil {
 		q.log.Warn("call what waited for a dead letter", zap.String("deadLetter", item.ID), zap.String("traceId", item.TraceID), zap.Error(err))
 	}
 }

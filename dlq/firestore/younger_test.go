@@ -2,6 +2,7 @@ package firestore_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -117,4 +118,26 @@ func (s *beforeCommit) Commit(ctx context.Context, writes []dlq.Write) (time.Tim
 		do()
 	}
 	return s.Store.Commit(ctx, writes)
+}
+
+// What was decided is told, though what comes next cannot be found.
+func TestDecisionOutlivesACallThatHangs(t *testing.T) {
+	t.Parallel()
+	f := setup(t, newCloud(t))
+	i := f.die("orgOutbox", "SkillRecognitionGranted", "a", 1)
+	decided, err := f.newQueue(hangs{f.store}).Decide(t.Context(), i.ID, dlq.Decide{Action: dlq.Discard, Actor: operator, Reason: "because"})
+	if err != nil || decided.Item.State != contracts.DeadDiscarded {
+		t.Errorf("got %+v, %v, want it discarded", decided, err)
+	}
+}
+
+// hangs is a Store whose search for younger dead letters has no answer.
+type hangs struct{ dlq.Store }
+
+func (s hangs) Query(ctx context.Context, q dlq.Query) ([]dlq.Doc, error) {
+	if slices.ContainsFunc(q.Where, func(w dlq.Where) bool { return w.Field == contracts.FieldAggregateVersion && w.Op == ">" }) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Store.Query(ctx, q)
 }
