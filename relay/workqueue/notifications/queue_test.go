@@ -114,10 +114,12 @@ func testHundredEvents(t *testing.T, f *fixture) {
 
 // What a killed instance had in hand is done by the others once its lease has run out.
 func testHundredEventsAndAKill(t *testing.T, f *fixture) {
-	f.settings.Lock, f.settings.BaseRetry = 5*time.Second, 10*time.Millisecond
+	f.settings.Lock, f.settings.BaseRetry = 2*time.Second, 10*time.Millisecond
 	f.settings.MaxRetries = 100
 	killed := &calls{fail: 20, dead: true}
-	f.serve(f.client(killed.options()...))
+	f.serve(f.client(killed.options()...), func(c *workqueue.Config) {
+		c.Tuning.StopBudget = time.Millisecond // nobody waits for one that is killed
+	})
 	for range 2 {
 		f.serve(f.client())
 	}
