@@ -16,6 +16,9 @@ FIREBASE := deploy/local/google/firebase
 # skipped where they are not installed.
 NODE_PRODUCER := contracts/node
 
+# The programs of .ci/node-check, rules-check and client-check, from npm.
+NODE_CHECKS := deploy/local/firestore/nodecheck deploy/firestore/rulestest deploy/local/client
+
 # axe-core, from npm: what it finds fails the console's browser tests. They run
 # without it where it is not installed, and are skipped without a Chromium.
 AXE := .ci/tools/axe
@@ -63,9 +66,12 @@ test: ## run the tests that need nothing installed, and little time
 .PHONY: node-packages
 node-packages: $(NODE_PRODUCER)/node_modules/.package-lock.json ## install what the TypeScript of contracts/node is tested with
 
-# How many tests of a package run at once under the race detector. One more than there
-# are processors, as some of them wait; many more would only make each of them later,
-# until one of them waits in vain.
+.PHONY: check-packages
+check-packages: $(NODE_CHECKS:%=%/node_modules/.package-lock.json) ## install what the checks with Node run with
+
+# How many tests of a package run at once under the race detector, and how many packages where
+# many of their tests wait. One more than there are processors; many more would only make
+# each of them later, until one of them waits in vain.
 RACERS := $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 
 # By itself each program of tests sleeps for a second at its end, for races of goroutines
@@ -101,7 +107,8 @@ screenshots: ## write the README's pictures of the console; needs Chromium
 .PHONY: axe
 axe: $(AXE)/node_modules/.package-lock.json ## install axe-core, for the console's tests
 
-# Linking the tests of packages that have none of these would take minutes.
+# Linking the tests of packages that have none of these would take minutes. More packages
+# at once only wait longer for the emulators.
 .PHONY: test-emulators
 test-emulators: ## run the conformance and end-to-end tests on Google's emulators
 	@$(MAKE) -s auth-emulator >&2 || true # without it, the tests on it are skipped
@@ -243,8 +250,7 @@ publisher-plan: ## show how Postgres finds what the publisher claims beside ten 
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf dist $(TOOLS) $(NODE_PRODUCER)/node_modules $(AXE)/node_modules $(FIREBASE)/node_modules deploy/local/firestore/nodecheck/node_modules \
-		deploy/local/client/node_modules deploy/firestore/rulestest/node_modules
+	rm -rf dist $(TOOLS) $(addsuffix /node_modules,$(NODE_PRODUCER) $(AXE) $(FIREBASE) $(NODE_CHECKS))
 
 # The stamp is newer than its inputs once all tools are built.
 $(TOOLS)/installed: $(tool_inputs)
@@ -253,14 +259,6 @@ $(TOOLS)/installed: $(tool_inputs)
 	touch $@
 
 # npm writes this file last. No script of a package is run.
-$(AXE)/node_modules/.package-lock.json: $(AXE)/package.json $(AXE)/package-lock.json
-	npm ci --prefix $(AXE) --ignore-scripts --no-audit --no-fund
-	touch $@
-
-$(NODE_PRODUCER)/node_modules/.package-lock.json: $(NODE_PRODUCER)/package.json $(NODE_PRODUCER)/package-lock.json
-	npm ci --prefix $(NODE_PRODUCER) --ignore-scripts --no-audit --no-fund
-	touch $@
-
-$(FIREBASE)/node_modules/.package-lock.json: $(FIREBASE)/package.json $(FIREBASE)/package-lock.json
-	npm ci --prefix $(FIREBASE) --ignore-scripts --no-audit --no-fund
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	npm ci --prefix $* --ignore-scripts --no-audit --no-fund
 	touch $@
