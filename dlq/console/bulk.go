@@ -102,8 +102,11 @@ func (v bulkView) heldUp() string {
 	for _, some := range v.HeldFor {
 		n += some
 	}
-	return fmt.Sprintf(" %s now (%s). What waits for a target goes on by itself once that is back; what waits for an older dead letter, once that was decided and has ended.",
-		plural(n, "dead letter cannot go on", "dead letters cannot go on"), why)
+	they := "They go on by themselves"
+	if n == 1 {
+		they = "It goes on by itself"
+	}
+	return fmt.Sprintf(" %s now (%s). %s once that has changed.", plural(n, "dead letter cannot go on", "dead letters cannot go on"), why, they)
 }
 
 // passedFor says why those were that were passed over.

@@ -38,7 +38,7 @@ func TestBulkFromDryRunToItsEndInOnePage(t *testing.T) {
 	p.Until("it shows the canary", "document.querySelector('#stage')?.textContent.includes('canary')")
 	loads := eval[float64](p, "performance.timeOrigin")
 	p.Until("the canary is under way", "document.body?.innerText.includes('5 under way')")
-	p.Shows("is out). What waits for a target goes on by itself once that is back")
+	p.Shows("is out). They go on by themselves once that has changed")
 	p.picture("bulk-canary")
 	open()
 	p.Shows("All of it was delivered")
