@@ -9,11 +9,13 @@ import (
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/contracts"
 	"outboxrelay/contracts/node/nodetest"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // What a producer in Node appends with the generated TypeScript, of every event type
 // of the catalog, is delivered: none of it becomes a dead letter.
 func TestE2EEventsFromNodeAreDelivered(t *testing.T) {
+	thorough.Long(t) // it is npm and Node that take it
 	const dir = root + "/contracts/node"
 	out := nodetest.Build(t, dir)
 	at, env := anyCloud(t)

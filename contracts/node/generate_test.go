@@ -17,6 +17,7 @@ import (
 	"outboxrelay/contracts/node/nodetest"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
+	"outboxrelay/deploy/local/thorough"
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +45,7 @@ func TestGeneratedIsUpToDate(t *testing.T) {
 // What is generated compiles, what its schemas refuse does not, and the rest holds at
 // run time: the golden files, and appends to a Firestore.
 func TestTypeScript(t *testing.T) {
+	thorough.Long(t) // it is npm and Node that take it
 	_, address := firestoretest.Start(t, firestore.Options{})
 	typeScript(t, address)
 }

@@ -13,6 +13,7 @@ import (
 // TestLostAnswers: a commit that was applied, though its answer said otherwise,
 // is a success, once. Unavailable is what the client sends again by itself.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	for _, code := range []codes.Code{codes.Unavailable, codes.Internal, codes.DeadlineExceeded, codes.Unknown} {
 		t.Run(code.String(), func(t *testing.T) {
 			f := setup(t, newCloud(t))

@@ -92,6 +92,7 @@ func (m *model) endLate(replays int, delivered bool) bool {
 
 // TestModel walks at random and compares each step with the model.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	f := setup(t, newCloud(t))
 	events := map[contracts.Tier][2]string{
 		contracts.SafeAuto: {"wsOutbox", "Anything"}, contracts.ReviewRequired: {"accOutbox", "WalletDeducted"}, contracts.SecurityBlock: {"accOutbox", "RoleChanged"},

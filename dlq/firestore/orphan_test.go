@@ -117,6 +117,7 @@ func TestKnownOutboxesCostNoRead(t *testing.T) {
 // TestAbortedCommits: they were not applied, so they are judged again for longer
 // than those of which nothing is known.
 func TestAbortedCommits(t *testing.T) {
+	t.Parallel()
 	f := setup(t, newCloud(t))
 	i := f.die("accOutbox", "WalletDeducted", "a1", 1)
 	f.cloud.embedded.Faults().Add(localfirestore.Fault{Method: "Commit", Code: codes.Aborted, Times: 6})

@@ -4,8 +4,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"outboxrelay/deploy/local/thorough"
 )
 
 func TestMain(m *testing.M) {
+	thorough.Beside(3)
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }

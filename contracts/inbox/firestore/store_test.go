@@ -17,6 +17,7 @@ import (
 )
 
 func TestConforms(t *testing.T) {
+	t.Parallel()
 	_, address := firestoretest.Start(t, localfirestore.Options{})
 	conforms(t, address)
 }
@@ -30,6 +31,7 @@ func conforms(t *testing.T, address string) {
 }
 
 func TestTransactions(t *testing.T) {
+	t.Parallel()
 	_, address := firestoretest.Start(t, localfirestore.Options{})
 	transactions(t, address)
 }

@@ -39,6 +39,12 @@ func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 		{"the short form, asked by many", checkAndMarkByMany},
 		{"odd names", oddNames},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, newSuite(t, open(t))) })
+		t.Run(test.name, func(t *testing.T) {
+			s := newSuite(t, open(t))
+			if s.f.Tick == nil {
+				t.Parallel() // they mostly wait
+			}
+			test.run(t, s)
+		})
 	}
 }

@@ -9,13 +9,15 @@ import (
 
 	"outboxrelay/contracts/inbox/postgres"
 	"outboxrelay/deploy/local/postgres/postgrestest"
+	"outboxrelay/deploy/local/thorough"
 )
 
 func TestMain(m *testing.M) {
+	thorough.Beside(2)
 	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }
 
-// open returns a store in a database of its own.
+// open returns a store in a database of its own. Its test runs beside others.
 func open(t testing.TB) (*postgres.Store, *pgxpool.Pool) {
 	t.Helper()
 	return openWith(t, "read committed")
@@ -24,6 +26,9 @@ func open(t testing.TB) (*postgres.Store, *pgxpool.Pool) {
 // openWith is open where transactions have an isolation by default.
 func openWith(t testing.TB, isolation string) (*postgres.Store, *pgxpool.Pool) {
 	t.Helper()
+	if t, ok := t.(*testing.T); ok {
+		t.Parallel()
+	}
 	config, err := pgxpool.ParseConfig(postgrestest.Database(t))
 	if err != nil {
 		t.Fatal(err)

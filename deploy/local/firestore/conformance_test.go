@@ -11,6 +11,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	s, addr := start(t, firestore.Options{})
 	conformance.Run(t, func(t *testing.T) *gcp.Client { return dial(t, addr) }, s.DeclareIndexes)
 }

@@ -138,6 +138,7 @@ func TestFaultLosesAResponse(t *testing.T) {
 }
 
 func TestFaultDelays(t *testing.T) {
+	t.Parallel()
 	s, addr := start(t, firestore.Options{})
 	c := raw(t, addr)
 	defer s.Faults().Add(firestore.Fault{Method: "Commit", Delay: 60 * time.Millisecond})()
@@ -153,6 +154,7 @@ func TestFaultDelays(t *testing.T) {
 }
 
 func TestFaultStalls(t *testing.T) {
+	t.Parallel()
 	s, addr := start(t, firestore.Options{Heartbeat: 5 * time.Millisecond})
 	c := raw(t, addr)
 	beats := listenRaw(t, c, "c")
@@ -242,6 +244,7 @@ func TestDropStreams(t *testing.T) {
 
 // TestListenerResumes cuts a real client's stream; it finds its way back.
 func TestListenerResumes(t *testing.T) {
+	t.Parallel()
 	s, addr := start(t, firestore.Options{})
 	c := dial(t, addr)
 	coll := c.Collection("c")

@@ -12,12 +12,14 @@ import (
 
 	"outboxrelay/deploy/local/crashtest"
 	"outboxrelay/deploy/local/firestore"
+	"outboxrelay/deploy/local/thorough"
 )
 
 func TestMain(m *testing.M) {
 	crashtest.ServeIfChild(func(dir string) (crashtest.Server, error) {
 		return firestore.Open(firestore.Options{DataDir: dir})
 	})
+	thorough.Beside(3)
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 

@@ -38,6 +38,7 @@ func (p *place) dial(t *testing.T) *gcp.Client {
 // TestListenerOutlivesARestart keeps a real client's listener over a server that
 // stops, changes and starts again.
 func TestListenerOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		between []string // documents deleted while no client is served
@@ -101,6 +102,7 @@ func TestListenerOutlivesARestart(t *testing.T) {
 // TestUnknownTokenResets restarts once too often for a token: what happened in the
 // process between is not known to the last one.
 func TestUnknownTokenResets(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	open := func() *firestore.Server {
 		s, err := firestore.Open(firestore.Options{DataDir: dir})

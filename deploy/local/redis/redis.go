@@ -65,7 +65,7 @@ func start(ctx context.Context, dir string, settings []string) (*Server, error) 
 	if s.process, err = child.Start(child.Spec{Name: "Redis", Path: path, Args: args, Dir: dir, As: as}); err != nil {
 		return nil, err
 	}
-	client := goredis.NewClient(&goredis.Options{Network: "unix", Addr: s.socket})
+	client := goredis.NewClient(&goredis.Options{Network: "unix", Addr: s.socket, MaxRetries: -1, DialerRetries: 1}) // Answers asks again
 	err = s.process.Answers(ctx, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 	if err = errors.Join(err, client.Close()); err != nil {
 		s.Kill()

@@ -34,6 +34,7 @@ func setup(t *testing.T) (context.Context, string) {
 }
 
 func TestStartsAgainAtItsURL(t *testing.T) {
+	t.Parallel()
 	ctx, dir := setup(t)
 	for _, settings := range [][]string{{"--appendonly", "yes", "--appendfsync", "always"}, nil} {
 		for range 2 {
@@ -60,6 +61,7 @@ func TestStartsAgainAtItsURL(t *testing.T) {
 }
 
 func TestWhatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
 	ctx, dir := setup(t)
 	if _, err := redis.Start(ctx, dir, "--no-such-setting", "1"); err == nil || !strings.Contains(err.Error(), "no-such-setting") {
 		t.Errorf("error is %v, want the setting named", err)
