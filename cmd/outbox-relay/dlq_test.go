@@ -180,6 +180,7 @@ func steady(text string, c *clinic) string {
 }
 
 func TestDLQTellsAnUnreachableService(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	got := runProgram(t, nil, "", "dlq", "list", "--url", server.URL, "--token", "s3cret")
@@ -205,6 +206,7 @@ func TestDLQHelpTellsExitCodes(t *testing.T) {
 
 // A bulk replay as an API of the test's tells it, look by look.
 func TestDLQFollow(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name  string
 		looks []adminapi.Bulk

@@ -165,6 +165,7 @@ func TestJSONOfForeignTextMeansTheSame(t *testing.T) {
 // An error may repeat what a stranger sent: who answers in the service's place
 // chooses its certificate.
 func TestCertificateInAnErrorIsOnlyText(t *testing.T) {
+	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	thorough.Beside(3)
+	thorough.Beside(5)
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/relay/workqueue"
 )
 
@@ -114,6 +115,7 @@ func testHundredEvents(t *testing.T, f *fixture) {
 
 // What a killed instance had in hand is done by the others once its lease has run out.
 func testHundredEventsAndAKill(t *testing.T, f *fixture) {
+	thorough.EndToEnd(t)
 	f.settings.Lock, f.settings.BaseRetry = 2*time.Second, 10*time.Millisecond
 	f.settings.MaxRetries = 100
 	killed := &calls{fail: 20, dead: true}
