@@ -43,6 +43,13 @@ func (m *Machine) Check() error {
 			wrong("none of %q leaves, and it is remembered", aggregate)
 		}
 	}
+	for aggregate, all := range m.queued {
+		for i, r := range all {
+			if m.held[r.ID] != r || !r.queued || r.Aggregate != aggregate || i > 0 && r.olderThan(all[i-1]) {
+				wrong("%s is no %d. of %q that had no turn", r.ID, i+1, aggregate)
+			}
+		}
+	}
 	if leaving != 0 {
 		wrong("%d of those that leave are not held", -leaving)
 	}

@@ -24,6 +24,8 @@
 //     record of its aggregate is taken, or goes on to a target, until then.
 //   - A record goes to a target that has a gate only with a pass of that gate. One gets
 //     it when all older ones of its aggregate have it, or are in their lane before it.
+//   - At its turn a record goes to no target that an older one of its aggregate misses
+//     which had no turn in its lane yet: that was brought back while the run was made up.
 //   - Behind one that its lane refused, younger ones of its aggregate leave memory.
 //   - A gate brings back only what its feed has read past: what the feed was sent back
 //     for may be older.

@@ -8,8 +8,7 @@ import (
 // passed it: its gate knows of it.
 func TestWhatLeavesUnderTheReaderIsBroughtBack(t *testing.T) {
 	g := newGated(t)
-	probe, other := g.take(1), g.take(2)
-	probe.Aggregate = "y"
+	probe, other := g.takeOf("y", 1), g.take(2)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	_, generation := g.feed.Start()
 	if j, _ := g.machine.Judge(other.Sight, g.feed.Lane); j != Known {
@@ -39,8 +38,7 @@ func TestADrainComesBackToWhatWasLeftUnderIt(t *testing.T) {
 // one, which goes first.
 func TestWhatIsInMemoryWaitsForTheOlderOnThePage(t *testing.T) {
 	g := newGated(t)
-	probe, older, younger := g.take(1), g.take(2), g.take(3)
-	probe.Aggregate = "y"
+	probe, older, younger := g.takeOf("y", 1), g.take(2), g.take(3)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, older, nil, targetA, false)
 	g.gotThrough(probe)
@@ -65,8 +63,7 @@ func TestWhatIsInMemoryWaitsForTheOlderOnThePage(t *testing.T) {
 // older records than wait behind the gate of a target.
 func TestADrainDoesNotGetAheadOfItsFeed(t *testing.T) {
 	g := newGated(t)
-	probe, older, younger := g.take(1), g.take(2), g.take(3)
-	probe.Aggregate, probe.AggregateID = "y", "y"
+	probe, older, younger := g.takeOf("y", 1), g.take(2), g.take(3)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, younger, nil, targetA, false)
 	g.step(Stands{"x", Releasing})
@@ -100,8 +97,7 @@ func TestADrainDoesNotGetAheadOfItsFeed(t *testing.T) {
 // read twice, and a record with a pass is there to probe.
 func TestADrainEndsWithTheOutageThatComesBack(t *testing.T) {
 	g := newGated(t)
-	probe, first, second := g.take(1), g.take(2), g.take(3)
-	first.Aggregate, second.Aggregate = "y", "z"
+	probe, first, second := g.take(1), g.takeOf("y", 2), g.takeOf("z", 3)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, first, nil, targetA, false)
 	g.wantParked(Forget, second, nil, targetA, false)

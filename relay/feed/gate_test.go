@@ -26,8 +26,7 @@ func TestAnOlderRecordBecomesTheProbe(t *testing.T) {
 
 func TestNoneOvertakesARecordThatIsLeaving(t *testing.T) {
 	g := newGated(t)
-	probe, older, younger := g.take(1), g.take(2), g.take(3)
-	probe.Aggregate = "y"
+	probe, older, younger := g.takeOf("y", 1), g.take(2), g.take(3)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(SaveIt, older, nil, targetA, true)
 	g.gotThrough(probe) // what was left behind is not written yet
@@ -54,8 +53,7 @@ func TestNoneOvertakesWhatLeftForNoGate(t *testing.T) {
 
 func TestNoneOvertakesWhatAGateLeftBehind(t *testing.T) {
 	g := newGated(t)
-	oldest, older, younger, probe := g.take(1), g.take(2), g.take(3), g.take(4)
-	probe.Aggregate = "y"
+	oldest, older, younger, probe := g.take(1), g.take(2), g.take(3), g.takeOf("y", 4)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, older, nil, targetA, false)
 	g.wantParked(Forget, oldest, nil, targetA, false)
@@ -70,8 +68,7 @@ func TestNoneOvertakesWhatAGateLeftBehind(t *testing.T) {
 // A probe that fails for itself may stand before others that would get through.
 func TestMoreProbesComeWhereOneFailsForItself(t *testing.T) {
 	g := newGated(t)
-	probe, other := g.take(1), g.take(2)
-	other.Aggregate = "y"
+	probe, other := g.take(1), g.takeOf("y", 2)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, other, nil, targetA, false)
 	g.wantOthers(probe, targetA)
@@ -133,8 +130,7 @@ func TestWhatWasSettledSinceItWasReadIsNotTaken(t *testing.T) {
 // aggregate is written: not in a circle.
 func TestARecordWithAPassRestsWhileAnOlderLeaves(t *testing.T) {
 	g := newGated(t)
-	probe, older, younger := g.take(1), g.take(2), g.take(3)
-	probe.Aggregate = "y"
+	probe, older, younger := g.takeOf("y", 1), g.take(2), g.take(3)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	gate := g.feed.gates[targetGate("A")]
 	gate.pass(younger)

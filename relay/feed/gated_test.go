@@ -85,7 +85,14 @@ func (g *gated) submit(b *Batch) (taken Taken) {
 // take has the feed take a record into memory.
 func (g *gated) take(version int64) *Record {
 	g.Helper()
+	return g.takeOf("x", version)
+}
+
+// takeOf is take for a record of that aggregate.
+func (g *gated) takeOf(aggregate string, version int64) *Record {
+	g.Helper()
 	r := g.record(version)
+	r.Aggregate, r.AggregateID = aggregate, aggregate
 	if !g.read(r) {
 		g.Fatalf("version %d is not in memory", version)
 	}

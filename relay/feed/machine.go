@@ -22,6 +22,9 @@ type Machine struct {
 	// used up, by aggregate: until they are written, a crash would have them
 	// delivered after younger ones.
 	burying map[string]int
+	// queued are the records that had no turn in their lane yet, by aggregate, the oldest
+	// first.
+	queued map[string][]*Record
 	// standings are how aggregates stand that are not free, by aggregate ID.
 	standings map[string]Standing
 
@@ -32,7 +35,7 @@ type Machine struct {
 func New() *Machine {
 	return &Machine{
 		held: make(map[string]*Record), settled: make(settlements), leaving: make(map[string][]*Record), burying: make(map[string]int),
-		standings: make(map[string]Standing),
+		queued: make(map[string][]*Record), standings: make(map[string]Standing),
 	}
 }
 
@@ -79,6 +82,7 @@ func (m *Machine) admit(r *Record) {
 	m.held[r.ID] = r
 	r.changed = r.UpdateTime
 	r.ahead = r.Origin == Searched
+	m.queue(r)
 	if r.takesRoom() {
 		r.Home.running++
 		r.Home.memory.Use(r.Size, 0)
@@ -106,6 +110,7 @@ func (m *Machine) remove(r *Record, at time.Time) {
 		return
 	}
 	delete(m.held, r.ID)
+	m.unqueue(r)
 	m.hasLeft(r)
 	m.buried(r)
 	if !at.IsZero() {

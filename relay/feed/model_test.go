@@ -57,7 +57,10 @@ type model struct {
 	received map[string][]int64   // target and aggregate: versions in the order of arrival
 	refused  map[string]int64     // aggregate: the lowest version that the lane refused, and all behind it
 
-	finishing bool
+	finishing         bool
+	reading, draining bool // a page is: there is one reader, and one drain
+	submitting        bool // what was taken is about to be submitted, before anything else is taken
+	making            bool // a run is being made up: neither another is, nor does its lane give any of it back
 }
 
 type modelDoc struct {
@@ -137,10 +140,13 @@ func (m *model) record(d *modelDoc) *Record {
 func byVersion(a, b *Record) int { return cmp.Compare(a.Version, b.Version) }
 
 // deliver hands out a run of an aggregate. As in its lane, what each record of
-// it may be delivered to is decided before any is.
+// it may be delivered to is decided before any is, and other things happen meanwhile.
 func (m *model) deliver(t *rapid.T) {
 	agg := rapid.SampledFrom(modelAggregates).Draw(t, "aggregate")
 	if m.sheds(agg) {
+		return
+	}
+	if m.making {
 		return
 	}
 	run := slices.Clone(m.lane[agg])
@@ -151,7 +157,9 @@ func (m *model) deliver(t *rapid.T) {
 func (m *model) deliverRun(run []*Record) {
 	var withheld []string
 	turns := make([]Action, len(run))
+	m.making = true
 	for i, r := range run {
+		m.amidARun()
 		turn := m.becomes(Turn{Record: r, Unsaved: m.unsaved(r)})
 		if turn.Do == WaitOlder { // and all behind it with it
 			run = run[:i]
@@ -171,6 +179,7 @@ func (m *model) deliverRun(run []*Record) {
 		}
 		turns[i] = turn
 	}
+	m.making = false
 	if !m.finishing && rapid.Bool().Draw(m.t, "event while in delivery") {
 		m.mendTarget(m.t) // a breaker closes while the records are under way
 	}
@@ -180,6 +189,21 @@ func (m *model) deliverRun(run []*Record) {
 			m.deliverTo(r, turns[i].Open, turns[i].Gated)
 		}
 	}
+}
+
+// amidARun is what may happen while a run is made up.
+func (m *model) amidARun() {
+	if m.finishing || rapid.IntRange(0, 3).Draw(m.t, "something happens meanwhile") > 0 {
+		return
+	}
+	what := []func(*rapid.T){m.commit, m.mendTarget}
+	if !m.submitting && !m.reading {
+		what = append(what, m.read)
+	}
+	if !m.submitting && !m.draining {
+		what = append(what, m.drain)
+	}
+	rapid.SampledFrom(what).Draw(m.t, "what")(m.t)
 }
 
 // unsaved reports whether Firestore knows less of r than memory does.
@@ -278,6 +302,9 @@ func (m *model) mend(target string) {
 // freeze has an aggregate's records kept in Firestore, as the release of its freeze
 // does.
 func (m *model) freeze(t *rapid.T) {
+	if m.making {
+		return
+	}
 	agg := rapid.SampledFrom(modelAggregates).Draw(t, "frozen")
 	m.step(Stands{agg, Releasing})
 	for _, r := range slices.Clone(m.lane[agg]) {

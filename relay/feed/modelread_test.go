@@ -57,6 +57,8 @@ func (m *model) goLive(*rapid.T) { m.take(len(m.stored), Live) }
 // take takes in a page from where the feed stands. For want of room, or as a
 // record leaves, the rest is left for another.
 func (m *model) take(n int, reach Reach) {
+	m.reading = true
+	defer func() { m.reading = false }()
 	after, generation := m.feed.Start()
 	docs, end := m.page(after, n)
 	if end == EndOfTime {
@@ -80,7 +82,6 @@ func (m *model) take(n int, reach Reach) {
 	batch := Batch{Feed: m.feed, Generation: generation, Records: records, UpTo: end, Reach: reach}
 	for {
 		actions, taken := m.step(batch)
-		m.meanwhile()
 		m.submit(actions, taken)
 		batch.Records = batch.Records[taken.Records:]
 		switch taken.Stopped {
@@ -104,6 +105,9 @@ func (m *model) take(n int, reach Reach) {
 
 // submit puts what was taken into the lane, which may refuse it.
 func (m *model) submit(actions []Action, _ Taken) {
+	m.submitting = true
+	defer func() { m.submitting = false }()
+	m.meanwhile()
 	for _, a := range actions {
 		if a.Do != Submit {
 			continue
@@ -146,6 +150,8 @@ func (m *model) drain(t *rapid.T) {
 	if !ok {
 		return
 	}
+	m.draining = true
+	defer func() { m.draining = false }()
 	end := page.After
 	defer func() { m.step(BackEnded{page.Gate, end}) }()
 	docs, behind := m.page(page.After, rapid.IntRange(1, 4).Draw(t, "drain"))
@@ -167,7 +173,6 @@ func (m *model) drain(t *rapid.T) {
 	for {
 		m.meanwhile()
 		actions, taken := m.step(back)
-		m.meanwhile()
 		m.submit(actions, taken)
 		back.Records = back.Records[taken.Records:]
 		switch taken.Stopped {

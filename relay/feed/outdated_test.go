@@ -7,8 +7,7 @@ import "testing"
 func underAPage(t *testing.T, leftToo bool) (g *gated, page ReadBack, younger *Record) {
 	t.Helper()
 	g = newGated(t)
-	probe, older, younger, other := g.take(1), g.take(2), g.take(3), g.take(4)
-	probe.Aggregate, other.Aggregate = "y", "z"
+	probe, older, younger, other := g.takeOf("y", 1), g.take(2), g.take(3), g.takeOf("z", 4)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, other, nil, targetA, false)
 	if leftToo {
@@ -51,8 +50,7 @@ func TestAnOutdatedPageGivesNoPass(t *testing.T) {
 // behind it since.
 func TestNoneIsGivenAPassWhileAPageIsBroughtBack(t *testing.T) {
 	g := newGated(t)
-	probe, older, younger, first, second := g.take(1), g.take(2), g.take(3), g.take(4), g.take(5)
-	probe.Aggregate, first.Aggregate, second.Aggregate = "y", "z", "z"
+	probe, older, younger, first, second := g.takeOf("y", 1), g.take(2), g.take(3), g.takeOf("z", 4), g.takeOf("z", 5)
 	g.wantParked(Probe, probe, targetA, nil, false)
 	g.wantParked(Forget, first, nil, targetA, false)
 	g.wantParked(Forget, second, nil, targetA, false)

@@ -24,6 +24,7 @@ type Record struct {
 	Targets []string
 
 	stage   stage
+	queued  bool        // it had no turn in its lane yet
 	ahead   bool        // older ones of its aggregate may not have been read yet
 	resting bool        // it waits for a retry
 	awaits  bool        // ... that costs no attempt: a target is out, or failed as if it were

@@ -8,6 +8,7 @@ import (
 // turn decides what a record does whose turn it is in its lane.
 func (m *Machine) turn(e Turn) Action {
 	r := e.Record
+	m.unqueue(r)
 	m.wakes(r)
 	switch standing := m.standings[r.AggregateID]; {
 	case r.stage == stageEnded:
@@ -41,6 +42,7 @@ func (m *Machine) turn(e Turn) Action {
 		return m.withdrawn(r, e.Unsaved) // its lane refused an older one
 	}
 	open, gated := f.split(r)
+	open, gated = m.inTurn(r, open, gated)
 	return Action{Do: Deliver, Open: open, Gated: gated, Others: f.others(open)}
 }
 

@@ -34,3 +34,22 @@ func TestASearchedRecordWaitsUntilItsFeedHasComeToIt(t *testing.T) {
 	g.step(Batch{Feed: g.feed, UpTo: r.Position()})
 	g.wantTurn(r, Deliver)
 }
+
+// What comes back while a run is made up is older than those of the run that had no turn
+// yet, and comes into the next run: until then they do not go where it has yet to go.
+func TestNoneOfARunOvertakesWhatComesBackMeanwhile(t *testing.T) {
+	g := newGated(t)
+	probe, older, first, younger := g.takeOf("y", 1), g.take(2), g.record(3), g.record(4)
+	first.Targets, younger.Targets = []string{"B"}, []string{"A", "B"}
+	g.wantParked(Probe, probe, targetA, nil, false)
+	g.wantParked(Forget, older, nil, targetA, false)
+	g.gotThrough(probe)
+	g.read(first)
+	g.read(younger)
+	g.wantOpen(first, "B")    // the first of the run
+	older = g.bringBack(2)[0] // and with it the gate is gone
+	g.wantOpen(younger, "B")  // the second
+	g.wantParked(Again, younger, nil, targetA, false)
+	g.wantOpen(older, "A") // the next run
+	g.wantOpen(younger, "A", "B")
+}
