@@ -26,7 +26,8 @@
 // later, under another name.
 //
 // In a crowded world everything takes whole milliseconds, so that much happens at one
-// moment, and goroutines give way to others amid what they do.
+// moment, and goroutines give way to others amid what they do; who is about to deliver
+// stands still for a moment now and then.
 //
 // # What is judged
 //

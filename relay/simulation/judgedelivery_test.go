@@ -98,10 +98,14 @@ func (j *judge) received(x *wire, target, path string, began time.Duration, repl
 }
 
 // cameBack follows the answer of a call for some records. Others of their run that
-// have their answers already are judged with it.
-func (j *judge) cameBack(x *wire, parcels []ier.Parcel, began time.Duration) {
+// have their answers already are judged with it. A call that had one of them
+// acknowledged is an answer of its target, though a later one failed.
+func (j *judge) cameBack(x *wire, target string, parcels []ier.Parcel, began time.Duration, acked bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if acked {
+		delete(j.calls, x.who+target)
+	}
 	for _, p := range parcels {
 		r := j.records[p.Record.Path()]
 		if r == nil {

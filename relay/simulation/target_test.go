@@ -46,7 +46,7 @@ func (t target) Deliver(ctx context.Context, parcels []ier.Parcel) []error {
 	defer cancel()
 	errs := make([]error, len(parcels))
 	began := t.wire.world.elapsed()
-	defer func() { t.wire.world.judge.cameBack(t.wire, parcels, began) }()
+	defer func() { t.wire.world.judge.cameBack(t.wire, t.place.name, parcels, began, errs[0] == nil) }()
 	for i, p := range parcels {
 		if errs[i] = t.deliver(ctx, p, began); errs[i] != nil {
 			for j := i + 1; j < len(errs); j++ {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
@@ -117,11 +118,19 @@ func (w *world) count(what string) {
 	w.counts[what]++
 }
 
-func (w *world) log(who string) *zap.Logger {
-	if w.verbose == nil {
-		return nil
+// log is nil, the story's, or that of a crowded world.
+func (w *world) log(who string) (log *zap.Logger) {
+	if w.verbose != nil {
+		log = w.verbose(who)
 	}
-	return w.verbose(who)
+	if !w.plan.Crowded {
+		return log
+	}
+	crowd := crowdedCore{w.chance.numbers(who + " gives way")}
+	if log == nil {
+		return zap.New(crowd)
+	}
+	return log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, crowd) }))
 }
 
 func (w *world) note(who, what, about, detail string) { w.judge.note(who, what, about, detail) }
