@@ -9,6 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// A few wait for retries and for intervals to pass.
 	thorough.Beside(3)
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }

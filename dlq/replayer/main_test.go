@@ -9,6 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// They wait for intervals to pass.
 	thorough.Beside(5)
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }

@@ -80,6 +80,21 @@ func TestMoreProbesComeWhereOneFailsForItself(t *testing.T) {
 	}
 }
 
+// What was on its way when the gate was shut, and arrived, tells nothing of the target as
+// it is now.
+func TestAnAnswerToOneWithoutAPassOpensNoGate(t *testing.T) {
+	g := newGated(t)
+	probe, before := g.take(1), g.takeOf("y", 2)
+	g.wantOpen(before, "A")
+	g.wantParked(Probe, probe, targetA, nil, false)
+	g.gotThrough(before)
+	if g.feed.gates[targetGate("A")].draining {
+		t.Error("the gate is open")
+	}
+	g.gotThrough(probe)
+	g.wantFree()
+}
+
 // The probe that goes another way leaves the gate open behind it, or nobody would
 // ever open it.
 func TestAProbeThatIsGoneOpensItsGate(t *testing.T) {

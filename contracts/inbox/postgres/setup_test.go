@@ -13,6 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// They wait for Postgres, and for leases to run out.
 	thorough.Beside(2)
 	goleak.VerifyTestMain(postgrestest.Main(m), goleak.IgnoreAnyFunction("go.opencensus.io/stats/view.(*worker).start")) // started by an import
 }

@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 	crashtest.ServeIfChild(func(dir string) (crashtest.Server, error) {
 		return firestore.Open(firestore.Options{DataDir: dir})
 	})
+	// A few wait for retries and for intervals to pass.
 	thorough.Beside(3)
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
