@@ -2,7 +2,6 @@ package pubsub
 
 import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // which answers are decoded by
@@ -13,7 +12,7 @@ import (
 // OwnBuffers has a connection, to Firestore as well, encode each request into memory
 // of its own size. gRPC's own codec takes it from a pool whose sizes go from 32 KiB to
 // 1 MiB at once: a commit or a run of a backlog takes the latter, and a dozen are
-// under way. What is on the wire already, in a request's unknown fields, is not copied:
+// under way. What is on the wire already, in a commit's unknown fields, is not copied:
 // nobody may write to it as long as the call is out.
 var OwnBuffers = grpc.WithDefaultCallOptions(grpc.ForceCodecV2(ownBuffers{}))
 
@@ -43,15 +42,10 @@ func (ownBuffers) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // apart returns a request without what is on the wire already, and that. Only of
-// requests of these kinds is there any: to look at all others would have protobuf
-// build, for each of their types, what reflection needs.
+// commits is there any: to look at all others would have protobuf build, for each of
+// their types, what reflection needs.
 func apart(m proto.Message) (known proto.Message, wire []byte) {
-	switch r := m.(type) {
-	case *pubsubpb.PublishRequest:
-		if wire = m.ProtoReflect().GetUnknown(); len(wire) > 0 && len(r.GetMessages()) == 0 {
-			return &pubsubpb.PublishRequest{Topic: r.GetTopic()}, wire
-		}
-	case *firestorepb.CommitRequest:
+	if r, ok := m.(*firestorepb.CommitRequest); ok {
 		if wire = m.ProtoReflect().GetUnknown(); len(wire) > 0 && len(r.GetWrites()) == 0 {
 			return &firestorepb.CommitRequest{Database: r.GetDatabase(), Transaction: r.GetTransaction(), RequestOptions: r.GetRequestOptions()}, wire
 		}

@@ -108,14 +108,9 @@ func (p *publisher) send(ctx, call context.Context, messages []*contracts.Messag
 		return stoppedFailure()
 	}
 	defer p.underWay.Done()
-	req, err := encode(p.topic, messages)
-	if err != nil {
-		return err
-	}
 	call, cancel := context.WithTimeout(call, p.timeout)
 	defer cancel()
-	_, err = p.client.Publish(call, req)
-	return err
+	return publish(call, p.client, p.topic, messages)
 }
 
 // begin counts a request as under way, unless the publisher is stopped.

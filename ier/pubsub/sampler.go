@@ -99,14 +99,9 @@ func NewSampler(client *gpubsub.Client, cfg SamplerConfig) (*Sampler, error) {
 	cfg = cfg.withDefaults()
 	topic := topicName(client, cfg.Topic)
 	return newSampler(cfg, func(ctx context.Context, m *contracts.Message) error {
-		req, err := encode(topic, []*contracts.Message{m})
-		if err != nil {
-			return err
-		}
 		ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 		defer cancel()
-		_, err = client.TopicAdminClient.Publish(ctx, req)
-		return err
+		return publish(ctx, client.TopicAdminClient, topic, []*contracts.Message{m})
 	}).start(), nil
 }
 
