@@ -74,9 +74,9 @@ func (o *outbox) worksOff() (yes bool, over <-chan struct{}) {
 	return o.backlog.shrinks(clog)
 }
 
-// pollMost is how long a lane without a listener waits for its next page at most,
-// and so do strays. It is bridgeEvery at first.
-const pollMost = time.Second
+// pollEvery is how long a lane waits for its next page in place of a listener. What
+// comes new waits as long at most; most pages are empty, and each is paid for.
+const pollEvery = time.Second
 
 // poll takes what pages show, in place of a listener, for as long as the outbox works
 // off a backlog. It reports whether the lane is to listen: it has to catch up
@@ -87,7 +87,7 @@ func (r *reader) poll(ctx context.Context) (listen bool, err error) {
 	}
 	_, generation := r.intake.start()
 	state := r.outbox.health.listener(r.scan)
-	for every := bridgeEvery; ; every = min(2*every, pollMost) {
+	for {
 		limit, _ := r.intake.windowBounds(r.window)
 		r.settled(limit)
 		works, over := r.outbox.worksOff()
@@ -105,7 +105,7 @@ func (r *reader) poll(ctx context.Context) (listen bool, err error) {
 				return false, nil
 			}
 			continue
-		case <-time.After(every):
+		case <-time.After(pollEvery):
 		}
 		taken, on, err := r.bridge(ctx, generation)
 		if ctx.Err() == nil {

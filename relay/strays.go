@@ -19,6 +19,11 @@ import (
 // strayWindow is the window of a listener for strays, its canary included.
 const strayWindow = 20
 
+// strayPoll is how long strays wait for their next page while they have no listener.
+// Nobody promises when they are found, some servers read the whole collection for a
+// page, and a backlog is most of what they would read.
+const strayPoll = 5 * time.Second
+
 // watchStrays takes strays as they come. Records of a lane that is not read yet have
 // it read.
 func (o *outbox) watchStrays(ctx context.Context, scan Scan) {
@@ -72,9 +77,10 @@ func (o *outbox) pollStrays(ctx context.Context, scan Scan, many bool, log *zap.
 	state := o.health.listener(scan)
 	for {
 		works, over := o.worksOff()
+		wait := strayPoll
 		switch {
 		case many:
-			over = nil
+			over, wait = nil, pollEvery
 		case !works:
 			return
 		}
@@ -84,7 +90,7 @@ func (o *outbox) pollStrays(ctx context.Context, scan Scan, many bool, log *zap.
 			return
 		case <-over:
 			return
-		case <-time.After(pollMost):
+		case <-time.After(wait):
 		}
 		docs, err := o.pageOfStrays(ctx, scan)
 		if ctx.Err() != nil {
