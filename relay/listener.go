@@ -34,7 +34,7 @@ type listener struct {
 	size    int
 	told    bool // a snapshot was there
 	shows   bool // a stream is open and has told its window
-	opened  bool // the first snapshot of a stream is in changed
+	opened  bool // the first snapshot of a stream, or since it was opened again, is in changed
 	large   *TooMuchAtOnce
 }
 
@@ -64,8 +64,8 @@ func (l *listener) stop() {
 }
 
 // take returns what changed since the last take, whether the window is full, so
-// that there may be more behind it, and whether a stream's first snapshot is
-// among it.
+// that there may be more behind it, and whether the first snapshot of a stream, or
+// since it was opened again, is among it.
 func (l *listener) take() (docs []Doc, full, opened bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,11 +207,11 @@ func (l *listener) read(ctx context.Context, bird *watchdog) error {
 		if first {
 			l.state.opened()
 		}
-		l.put(snap, first, bird)
+		l.put(snap, first || snap.Opened, bird)
 	}
 }
 
-func (l *listener) put(snap Snapshot, first bool, bird *watchdog) {
+func (l *listener) put(snap Snapshot, opened bool, bird *watchdog) {
 	l.state.health.metrics.read(l.scan.Outbox, readByListener, len(snap.Changed))
 	l.mu.Lock()
 	for _, d := range snap.Changed {
@@ -232,7 +232,7 @@ func (l *listener) put(snap Snapshot, first bool, bird *watchdog) {
 	// sees what comes.
 	wake := turned || len(l.changed) > 0 || !l.told
 	l.told, l.shows = true, true
-	l.opened = l.opened || first
+	l.opened = l.opened || opened
 	l.mu.Unlock()
 	if wake {
 		signal(l.ready)

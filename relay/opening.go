@@ -17,9 +17,9 @@ var errBacklog = errors.New("more was left out than a window holds")
 // their createdAt tells, so that a busy lane could seem incomplete for ever.
 const doubts = 3
 
-// whole adds to docs, which a stream told that was opened lately, the pending
-// records behind the feed's cursor that it left out. doubt is how many more times
-// that is to be done; it returns how many then remain.
+// whole adds to docs, which a stream told that was opened lately, by the relay or once
+// more by Firestore's client, the pending records behind the feed's cursor that it left
+// out. doubt is how many more times that is to be done; it returns how many then remain.
 //
 // A first snapshot is the whole window, Firestore promises. Its emulator tells of
 // what is committed while it opens a stream before it tells of what was there (3

@@ -5,15 +5,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"outboxrelay/deploy/local/poll"
 	"outboxrelay/relay"
 )
 
-// early is a stream whose first snapshot holds the youngest records alone; what
-// was there before comes with the second, once goOn is closed. Google's emulator
-// does so.
+// early is a stream of which one snapshot holds the youngest records alone, the first
+// one or the first since its client opened it again; what was there before comes with
+// the next, once goOn is closed. Google's emulator does so.
 type early struct {
 	relay.Stream
+	again    func() // appends the records, once the first snapshot was taken; nil: they are in that
+	taken    bool
 	youngest map[string]bool
 	rest     *relay.Snapshot
 	split    *atomic.Bool
@@ -27,34 +31,48 @@ func (s *early) Next() (relay.Snapshot, error) {
 		s.rest, s.youngest = nil, nil
 		return rest, nil
 	}
+	if s.taken && s.again != nil {
+		s.again()
+		s.again = nil
+	}
 	snap, err := s.Stream.Next()
 	if err != nil || s.youngest == nil {
 		return snap, err
 	}
-	s.rest = &relay.Snapshot{Size: snap.Size, ReadTime: snap.ReadTime}
+	if s.again != nil {
+		s.taken = true
+		return snap, nil
+	}
+	rest := relay.Snapshot{Size: snap.Size, ReadTime: snap.ReadTime}
 	var first []relay.Doc
 	for _, d := range snap.Changed {
 		if s.youngest[d.ID] {
 			first = append(first, d)
 		} else {
-			s.rest.Changed = append(s.rest.Changed, d)
+			rest.Changed = append(rest.Changed, d)
 		}
 	}
-	if s.split.Store(len(first) > 0); len(first) == 0 {
-		s.rest, s.youngest = nil, nil
+	if len(first) == 0 { // a canary
 		return snap, nil
 	}
-	snap.Changed, snap.Size = first, len(first)
+	s.rest = &rest
+	s.split.Store(true)
+	snap.Changed, snap.Size, snap.Opened = first, len(first), true
 	return snap, nil
 }
 
 // A stream that tells of the youngest records first brings nothing out of order.
 func TestFirstSnapshotThatLeavesOlderRecordsOut(t *testing.T) {
 	t.Parallel()
-	for name, perCommit := range map[string]int{"of commits before": 5, "of the same commit": 20} {
+	for name, c := range map[string]struct {
+		perCommit int
+		again     bool
+	}{
+		"of commits before": {5, false}, "of the same commit": {20, false}, "since the client opened it again": {20, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			f := setup(t, newCloud(t))
-			records := f.series("wsOutbox", "TaskCompleted", "agg", 1, 20)
+			records, lead := f.series("wsOutbox", "TaskCompleted", "agg", 1, 20), f.series("wsOutbox", "TaskCompleted", "lead", 1, 1)
 			youngest := make(map[string]bool)
 			for _, r := range records[15:] {
 				youngest[r.ID] = true
@@ -77,11 +95,21 @@ func TestFirstSnapshotThatLeavesOlderRecordsOut(t *testing.T) {
 					if !opening {
 						return store.Watch(ctx, s)
 					}
-					f.append(records, perCommit) // the pages have seen none of them
+					arrive := func() { f.append(records, c.perCommit) } // the pages have seen none of them
+					var again func()
+					if c.again {
+						f.append(lead, 1) // which leaves no doubt in the stream
+						again = func() {
+							poll.True(time.Minute, time.Millisecond, func() bool { return f.judge(lead).missing == 0 })
+							arrive()
+						}
+					} else {
+						arrive()
+					}
 					if stream, err = store.Watch(ctx, s); err != nil {
 						return nil, err
 					}
-					return &early{Stream: stream, youngest: youngest, split: &split, goOn: goOn}, nil
+					return &early{Stream: stream, again: again, youngest: youngest, split: &split, goOn: goOn}, nil
 				}}
 			}
 			f.run()

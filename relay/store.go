@@ -54,6 +54,9 @@ type Snapshot struct {
 	Changed  []Doc // added or modified since the last snapshot; removals are not told: leaving a window proves nothing
 	Size     int   // documents in the window now
 	ReadTime time.Time
+	// Opened says that it is the first one of its stream, or the first since the
+	// client opened that again by itself.
+	Opened bool
 }
 
 // Doc is one document as it was read.

@@ -20,33 +20,42 @@ type Told struct {
 	Bytes     int64 // of them, as they came
 }
 
-// Overflow is how a listener ended whose stream told more than it might.
-type Overflow struct{ told Told }
+// Heard is what one knows of a listener besides its snapshots. It is asked by whoever
+// takes these.
+type Heard struct {
+	most   int64 // bytes at once; 0: any number
+	over   Told
+	opened bool
+}
 
-// Told returns what was told when that was too much. It reports false while it was not.
-func (o *Overflow) Told() (Told, bool) { return o.told, o.told.Documents > 0 }
+// Over returns what was told when that was too much. It reports false while it was not.
+func (h *Heard) Over() (Told, bool) { return h.over, h.over.Documents > 0 }
 
-// Within returns a context for one of the SDK's listeners, which collects all documents
+// Opened reports whether a stream was opened since it was asked last: for the listener's
+// first snapshot, and for the first one after the SDK opened its stream again, as it
+// does by itself.
+func (h *Heard) Opened() bool {
+	opened := h.opened
+	h.opened = false
+	return opened
+}
+
+// Hear returns a context for one of the SDK's listeners, which collects all documents
 // of a snapshot before it gives one of them: with it, a stream that tells of more than so
-// many bytes at once ends, and so does the listener. It is ended by OutOfRange, which the
-// SDK takes for final. The overflow may be asked once the listener has ended.
-func Within(ctx context.Context, bytes int64) (context.Context, *Overflow) {
-	o := new(Overflow)
-	return context.WithValue(ctx, withinKey{}, &within{most: bytes, overflow: o}), o
+// many bytes at once ends, and so does the listener; 0 is no bound. It is ended by
+// OutOfRange, which the SDK takes for final.
+func Hear(ctx context.Context, bytes int64) (context.Context, *Heard) {
+	h := &Heard{most: bytes}
+	return context.WithValue(ctx, heardKey{}, h), h
 }
 
-type withinKey struct{}
+type heardKey struct{}
 
-type within struct {
-	most     int64
-	overflow *Overflow
-}
-
-// bounded bounds the streams whose context asks for it.
-var bounded = option.WithGRPCDialOption(grpc.WithChainStreamInterceptor(func(
+// heard follows the streams whose context asks for it.
+var heard = option.WithGRPCDialOption(grpc.WithChainStreamInterceptor(func(
 	ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
-	w, ok := ctx.Value(withinKey{}).(*within)
+	h, ok := ctx.Value(heardKey{}).(*Heard)
 	if !ok {
 		return open(ctx, desc, conn, method, opts...)
 	}
@@ -55,7 +64,8 @@ var bounded = option.WithGRPCDialOption(grpc.WithChainStreamInterceptor(func(
 	if err != nil {
 		return nil, err
 	}
-	return &boundedStream{ClientStream: stream, within: w, codec: codec}, nil
+	h.opened = true
+	return &heardStream{ClientStream: stream, heard: h, codec: codec}, nil
 }))
 
 // measuring notes how large a message is, which nobody has to count anew.
@@ -70,16 +80,16 @@ func (m *measuring) Unmarshal(data mem.BufferSlice, v any) error {
 	return m.CodecV2.Unmarshal(data, v)
 }
 
-type boundedStream struct {
+type heardStream struct {
 	grpc.ClientStream
 
-	within  *within
+	heard   *Heard
 	codec   *measuring
 	told    Told
 	current bool // all that stood when the stream opened was told
 }
 
-func (s *boundedStream) RecvMsg(m any) error {
+func (s *heardStream) RecvMsg(m any) error {
 	if err := s.ClientStream.RecvMsg(m); err != nil {
 		return err
 	}
@@ -88,16 +98,16 @@ func (s *boundedStream) RecvMsg(m any) error {
 		return nil
 	}
 	s.follow(answer)
-	if s.told.Bytes <= s.within.most {
+	if s.heard.most == 0 || s.told.Bytes <= s.heard.most {
 		return nil
 	}
-	s.within.overflow.told = s.told
+	s.heard.over = s.told
 	return status.Error(codes.OutOfRange, fmt.Sprintf("%d documents of %d bytes together came at once", s.told.Documents, s.told.Bytes))
 }
 
 // follow counts what the SDK collects, and forgets it where the SDK makes a snapshot of
 // it, or drops it.
-func (s *boundedStream) follow(answer *pb.ListenResponse) {
+func (s *heardStream) follow(answer *pb.ListenResponse) {
 	if answer.GetDocumentChange() != nil {
 		s.told.Documents++
 		s.told.Bytes += int64(s.codec.last)

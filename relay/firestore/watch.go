@@ -16,17 +16,14 @@ import (
 // Watch implements relay.Store. Ending ctx is what frees the stream: the SDK's
 // Stop only half closes it.
 func (s *Store) Watch(ctx context.Context, sc relay.Scan) (relay.Stream, error) {
-	overflow := new(dlqfirestore.Overflow)
-	if sc.Bytes > 0 {
-		ctx, overflow = dlqfirestore.Within(ctx, sc.Bytes)
-	}
-	return &stream{it: query(s.watching.Client, sc).Limit(sc.Limit).Snapshots(ctx), outbox: sc.Outbox, overflow: overflow}, nil
+	ctx, heard := dlqfirestore.Hear(ctx, sc.Bytes)
+	return &stream{it: query(s.watching.Client, sc).Limit(sc.Limit).Snapshots(ctx), outbox: sc.Outbox, heard: heard}, nil
 }
 
 type stream struct {
-	it       *firestore.QuerySnapshotIterator
-	outbox   string
-	overflow *dlqfirestore.Overflow
+	it     *firestore.QuerySnapshotIterator
+	outbox string
+	heard  *dlqfirestore.Heard
 }
 
 // Next implements relay.Stream.
@@ -37,13 +34,13 @@ func (s *stream) Next() (relay.Snapshot, error) {
 		// server's code is lost.
 		err = status.Error(codes.Unavailable, "the stream could not be opened")
 	}
-	if told, over := s.overflow.Told(); err != nil && over {
+	if told, over := s.heard.Over(); err != nil && over {
 		return relay.Snapshot{}, &relay.TooMuchAtOnce{Documents: told.Documents, Bytes: told.Bytes}
 	}
 	if err != nil {
 		return relay.Snapshot{}, dlqfirestore.Failure("listen to "+s.outbox, err)
 	}
-	out := relay.Snapshot{Size: snap.Size, ReadTime: snap.ReadTime}
+	out := relay.Snapshot{Size: snap.Size, ReadTime: snap.ReadTime, Opened: s.heard.Opened()}
 	for _, c := range snap.Changes {
 		if c.Kind != firestore.DocumentRemoved {
 			out.Changed = append(out.Changed, document(c.Doc, snap.ReadTime))
