@@ -9,6 +9,7 @@ import (
 
 	pb "cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/protobuf/proto"
 
 	"outboxrelay/contracts"
@@ -140,7 +141,7 @@ func (p *publishes) intercept(ctx context.Context, method string, req, reply any
 	if !ok {
 		return err
 	}
-	call := onTheWire(sent)
+	call := onTheWire(sent, opts)
 	topic := call.GetTopic()[strings.LastIndex(call.GetTopic(), "/")+1:]
 	if !strings.HasPrefix(topic, targetTopics) {
 		return err
@@ -157,15 +158,22 @@ func (p *publishes) intercept(ctx context.Context, method string, req, reply any
 	return err
 }
 
-// onTheWire is a request as the service reads it: on its way there its messages are
-// encoded already.
-func onTheWire(sent *pb.PublishRequest) *pb.PublishRequest {
-	wire, err := proto.Marshal(sent)
+// onTheWire is a request as the service reads it: the call's own codec adds the
+// messages.
+func onTheWire(sent *pb.PublishRequest, opts []grpc.CallOption) *pb.PublishRequest {
+	var codec encoding.CodecV2
+	for _, o := range opts { // the last one counts
+		if own, ok := o.(grpc.ForceCodecV2CallOption); ok {
+			codec = own.CodecV2
+		}
+	}
+	wire, err := codec.Marshal(sent)
 	if err != nil {
 		return sent
 	}
+	defer wire.Free()
 	read := &pb.PublishRequest{}
-	if err := proto.Unmarshal(wire, read); err != nil {
+	if err := proto.Unmarshal(wire.Materialize(), read); err != nil {
 		return sent
 	}
 	return read
