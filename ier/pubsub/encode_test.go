@@ -1,6 +1,7 @@
 package pubsub
 
 import (
+	"strings"
 	"testing"
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
@@ -71,6 +72,20 @@ func TestARequestIsWhatProtobufMakesOfIt(t *testing.T) {
 			t.Errorf("%d bytes, want %d", len(wire), len(wantWire))
 		}
 	})
+}
+
+// Who looks at the dead letter is told which text it is, which no service tells.
+func TestTextThatIsNotUTF8IsNamed(t *testing.T) {
+	c := setup(t)
+	run := parcels("key", 1, 2)
+	run[1].Message.Attributes[contracts.AttrProducer] = "bad\xff"
+	errs := c.target(t, c.topic(t), Settings{}).Deliver(t.Context(), run)
+	if errs[0] != nil || contracts.KindOf(errs[1]) != contracts.Permanent || contracts.CodeOf(errs[1]) != codeInvalidText {
+		t.Fatalf("got %v, want the second alone refused as %s", errs, codeInvalidText)
+	}
+	if want := `attribute "producer" is not UTF-8`; !strings.Contains(errs[1].Error(), want) {
+		t.Errorf("got %v, want %s", errs[1], want)
+	}
 }
 
 // What a request took is taken for the next one, once it is written.
