@@ -194,9 +194,9 @@ func (o *outbox) notTaken(e *entry) {
 // refused leaves a record behind its aggregate's gate, until its lane has none of
 // the aggregate left.
 func (o *outbox) refused(e *entry) {
-	o.left(e, o.ledger.becomes(feed.Refused{Record: &e.Record, Unsaved: e.unwritten()}))
+	o.left(e, o.ledger.becomes(feed.Refused{Record: &e.Record, By: e.lane, Unsaved: e.unwritten()}))
 	if !o.pools[e.lane].TellIdle(&e.task) { // it went idle before the gate was closed
-		o.idle(e.Aggregate)
+		o.idle(e.Aggregate, e.lane)
 	}
 }
 
@@ -209,9 +209,11 @@ func faultErrors(faults contracts.Faults, at time.Time) []contracts.AttemptError
 	return out
 }
 
-// idle hears that an aggregate has nothing left in its lane after records of
-// it were refused: they may come now.
-func (o *outbox) idle(aggregate string) { o.ledger.step(feed.Idle{Aggregate: aggregate}) }
+// idle hears that an aggregate has nothing left in a lane after records of it were
+// refused there: they may come now.
+func (o *outbox) idle(aggregate string, lane contracts.Lane) {
+	o.ledger.step(feed.Idle{Aggregate: aggregate, Lane: lane})
+}
 
 // flows tells the lanes that give way to this one that its records come in.
 func (o *outbox) flows(lane contracts.Lane) {

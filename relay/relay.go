@@ -107,7 +107,7 @@ func New(c Config) (*Relay, error) {
 	for _, lane := range contracts.Lanes() {
 		policy := c.Catalog.Lanes[lane]
 		pool, err := lanes.New(lanes.Config{
-			Lane: lane, Policy: policy, Handler: r.deliver, Share: shareOf(c.Catalog, lane), Short: short, Shed: shed, Idle: r.idle, Log: c.Log, Metrics: laneMetrics,
+			Lane: lane, Policy: policy, Handler: r.deliver, Share: shareOf(c.Catalog, lane), Short: short, Shed: shed, Idle: r.idleOf(lane), Log: c.Log, Metrics: laneMetrics,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make relay: %w", err)
@@ -248,12 +248,14 @@ func (r *Relay) breakerChanged(target string, open bool) {
 	}
 }
 
-// idle routes a lane's word that an aggregate is empty to its outbox.
-func (r *Relay) idle(aggregate string) {
-	name, _, _ := strings.Cut(aggregate, "\x00")
-	for _, o := range r.shares.list() {
-		if o.spec.Name == name {
-			o.idle(aggregate)
+// idleOf routes a lane's word that an aggregate is empty to its outbox.
+func (r *Relay) idleOf(lane contracts.Lane) func(aggregate string) {
+	return func(aggregate string) {
+		name, _, _ := strings.Cut(aggregate, "\x00")
+		for _, o := range r.shares.list() {
+			if o.spec.Name == name {
+				o.idle(aggregate, lane)
+			}
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package feed
 
-import "time"
+import (
+	"time"
+
+	"outboxrelay/contracts"
+)
 
 // Event is what happened. An event is taken in whole, before the next.
 type Event interface{ event() }
@@ -72,10 +76,14 @@ type (
 	// something before it leaves memory.
 	Refused struct {
 		Record  *Record
+		By      contracts.Lane
 		Unsaved bool
 	}
 	// Idle tells that a lane that refused records of an aggregate has none of it left.
-	Idle struct{ Aggregate string }
+	Idle struct {
+		Aggregate string
+		Lane      contracts.Lane
+	}
 	// Turn is that of a record in its lane. What can be told from it alone comes with
 	// it: that nothing may be delivered now, or not before its wait is over.
 	Turn struct {

@@ -1,5 +1,11 @@
 package feed
 
+import (
+	"slices"
+
+	"outboxrelay/contracts"
+)
+
 // Gate holds back the records of one target whose breaker is open, or of one
 // aggregate: one that has too many behind a failing head, of which one lingers, or
 // whose freeze is being released. They stay pending in Firestore, out of memory.
@@ -18,9 +24,10 @@ type Gate struct {
 	feed   *Feed
 	target string // "" for an aggregate's gate
 	frozen bool   // the gate of a freeze: what is behind it waits for a person
-	// lingering: the gate of an aggregate of which a record lingers, which opens once
-	// that has left memory.
+	// The gate of an aggregate opens once no record of it lingers in memory, and no lane
+	// that refused some of it has more.
 	lingering bool
+	refusing  []contracts.Lane
 	// from is where what was left behind begins; for a target's gate the place
 	// after which it is read back, which moves on with each page.
 	from Position
@@ -179,6 +186,38 @@ func (f *Feed) open(key string) {
 		f.dismiss(g)
 		f.machine.do(Action{Do: DrainOn, Feed: f})
 	}
+}
+
+// refusedBy notes that a lane refused some of the aggregate.
+func (g *Gate) refusedBy(lane contracts.Lane) {
+	if !slices.Contains(g.refusing, lane) {
+		g.refusing = append(g.refusing, lane)
+	}
+}
+
+// idle hears that a lane which refused some of an aggregate has none of it left.
+func (m *Machine) idle(e Idle) {
+	for _, f := range m.feeds {
+		if g := f.gates[aggregateGate(e.Aggregate)]; g != nil && slices.Contains(g.refusing, e.Lane) {
+			g.refusing = slices.DeleteFunc(g.refusing, func(lane contracts.Lane) bool { return lane == e.Lane })
+			f.reopen(e.Aggregate, g)
+		}
+	}
+}
+
+// reopen opens an aggregate's gate if nothing keeps it shut. Those in memory that are
+// younger than what is behind it wait until the feed has read that: they may run in
+// another lane, or have lingered.
+func (f *Feed) reopen(aggregate string, g *Gate) {
+	if g.lingering || len(g.refusing) > 0 {
+		return
+	}
+	for _, r := range f.machine.held {
+		if r.Aggregate == aggregate && r.feed() == f && g.count() > 0 && g.oldest < r.Version {
+			r.ahead = true
+		}
+	}
+	f.open(aggregateGate(aggregate))
 }
 
 // dismiss removes a target's gate that is open and has nothing left behind it,

@@ -2,6 +2,8 @@ package feed
 
 import (
 	"testing"
+
+	"outboxrelay/contracts"
 )
 
 // These are what TestFeedModel comes upon only in some of its runs: each of them
@@ -170,12 +172,45 @@ func TestNoneOvertakesARecordThatItsLaneRefused(t *testing.T) {
 	g.hasLeft(other)
 	g.gotThrough(head)
 	g.isSettled(head)
-	g.step(Idle{"x"})
+	g.step(Idle{"x", contracts.StandardLane})
 	if cursor, _ := g.feed.Start(); !cursor.Before(g.record(2).Position()) {
 		t.Errorf("it is read on from %v", cursor)
 	}
 	for _, version := range []int64{2, 3, 9} {
 		g.wantOpen(g.take(version), "A")
+	}
+}
+
+// An aggregate may stand in several lanes: that one of them has none of it left says
+// nothing of the others, which still have younger ones.
+func TestAnAggregatesGateStaysShutForItsLane(t *testing.T) {
+	g := newGated(t)
+	head, younger := g.take(1), g.take(3)
+	g.refused(2)
+	g.step(Idle{"x", contracts.CriticalLane})
+	g.wantOpen(head, "A")
+	if got := g.becomes(Turn{Record: younger}); got != Forget {
+		t.Errorf("the younger becomes %d, want that it leaves memory", got)
+	}
+}
+
+// The records of one lane's pages may run in two, as an event's lane was changed: both
+// have to be rid of them. Those that another has by then wait for what is read.
+func TestAnAggregatesGateOpensOnceAllLanesThatRefusedAreIdle(t *testing.T) {
+	g := newGated(t)
+	one, other, younger := g.take(2), g.take(3), g.take(9)
+	g.step(Refused{Record: one, By: contracts.StandardLane})
+	g.step(Refused{Record: other, By: contracts.CriticalLane})
+	g.step(Idle{"x", contracts.StandardLane})
+	if n := g.feed.LeftBehind(); n != 2 {
+		t.Errorf("%d are behind the gate, want two", n)
+	}
+	g.step(Idle{"x", contracts.CriticalLane})
+	if n := g.feed.LeftBehind(); n != 0 {
+		t.Errorf("%d are behind the gate, want none", n)
+	}
+	if got := g.becomes(Turn{Record: younger}); got != WaitOlder {
+		t.Errorf("the younger becomes %d, want that it waits for what is read", got)
 	}
 }
 

@@ -191,5 +191,5 @@ func (g *gated) refused(version int64) {
 	r := g.record(version)
 	_, generation := g.feed.Start()
 	g.step(Batch{Feed: g.feed, Generation: generation, Records: []*Record{r}})
-	g.step(Refused{Record: r})
+	g.step(Refused{Record: r, By: contracts.StandardLane})
 }

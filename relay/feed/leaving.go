@@ -30,18 +30,8 @@ func (m *Machine) hasLeft(r *Record) {
 	delete(m.leaving, r.Aggregate)
 	for _, f := range m.feeds {
 		if g := f.gates[aggregateGate(r.Aggregate)]; g != nil && g.lingering {
-			f.mayBeAhead(r.Aggregate, g)
-			f.open(aggregateGate(r.Aggregate))
-		}
-	}
-}
-
-// mayBeAhead has those in memory wait that are younger than what is behind their
-// aggregate's gate, which opens, until the feed has read that.
-func (f *Feed) mayBeAhead(aggregate string, g *Gate) {
-	for _, r := range f.machine.held {
-		if r.Aggregate == aggregate && r.feed() == f && g.count() > 0 && g.oldest < r.Version {
-			r.ahead = true
+			g.lingering = false
+			f.reopen(r.Aggregate, g)
 		}
 	}
 }

@@ -35,6 +35,7 @@ func TestModel(t *testing.T) {
 			"thaw":    m.thaw,
 			"shed":    m.shed,
 			"hear":    m.hearShed,
+			"idle":    m.anotherIsIdle,
 			"":        m.check,
 		})
 		m.finish(t)

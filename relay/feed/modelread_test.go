@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"pgregory.net/rapid"
+
+	"outboxrelay/contracts"
 )
 
 // page returns the pending documents after a position: whole commits, at least n
@@ -119,7 +121,7 @@ func (m *model) submit(actions []Action, _ Taken) {
 		}
 		if at, full := m.refused[r.Aggregate]; r.Origin == Read && (full && r.Version > at || m.fills(r)) {
 			m.isRefused(r)
-			m.step(Refused{Record: r})
+			m.step(Refused{Record: r, By: m.feed.Lane})
 			m.idle(r.Aggregate)
 			continue
 		}
@@ -139,8 +141,13 @@ func (m *model) fills(r *Record) bool {
 func (m *model) idle(agg string) {
 	if _, refused := m.refused[agg]; refused && len(m.lane[agg]) == 0 && !m.sheds(agg) {
 		delete(m.refused, agg)
-		m.step(Idle{agg})
+		m.step(Idle{agg, m.feed.Lane})
 	}
+}
+
+// anotherIsIdle tells that another lane has none left, in which the aggregate stands too.
+func (m *model) anotherIsIdle(t *rapid.T) {
+	m.step(Idle{rapid.SampledFrom(modelAggregates).Draw(t, "aggregate"), contracts.CriticalLane})
 }
 
 // drain brings back a page of what was left behind a target's gate, with

@@ -44,7 +44,7 @@ func (m *model) sheds(agg string) bool {
 func (m *model) hearShed(*rapid.T) {
 	handed := m.handed
 	for _, r := range handed {
-		m.left(m.becomes(Refused{Record: r, Unsaved: m.unsaved(r)}))
+		m.left(m.becomes(Refused{Record: r, By: m.feed.Lane, Unsaved: m.unsaved(r)}))
 	}
 	m.handed = nil
 	for _, agg := range modelAggregates {

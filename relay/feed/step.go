@@ -25,7 +25,7 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 	case Refused:
 		m.becomes(e.Record, m.refused(e))
 	case Idle:
-		m.answer(aggregateGate(e.Aggregate))
+		m.idle(e)
 	case Turn:
 		m.becomes(e.Record, m.turn(e))
 	case Tried:
@@ -39,7 +39,7 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 	case GivenBack:
 		m.becomes(e.Record, m.givenBack(e))
 	case Answers:
-		m.answer(targetGate(e.Target))
+		m.answers(e.Target)
 	case Stands:
 		m.stands(e.AggregateID, e.Standing)
 	case Thawed:
@@ -66,9 +66,9 @@ func (m *Machine) becomes(r *Record, a Action) {
 	m.do(a)
 }
 
-// answer opens the gates of that key.
-func (m *Machine) answer(key string) {
+// answers opens the gates of a target.
+func (m *Machine) answers(target string) {
 	for _, f := range m.feeds {
-		f.open(key)
+		f.open(targetGate(target))
 	}
 }

@@ -157,7 +157,7 @@ func (m *Machine) refused(e Refused) Action {
 		m.remove(r, time.Time{})
 		return Action{Do: LetGo}
 	}
-	r.Home.leaveAt(aggregateGate(r.Aggregate), r)
+	r.Home.leaveAt(aggregateGate(r.Aggregate), r).refusedBy(e.By)
 	if e.Unsaved {
 		m.beginLeaving(r)
 		return Action{Do: SaveIt}
