@@ -231,7 +231,8 @@ func cut(queue []*settlement, n int) (batch, rest []*settlement) {
 }
 
 // collect waits for the next batch, and tells of which trouble it is, if of any. It
-// returns nil when there will be none.
+// returns nil when there will be none. While every slot is taken it leaves the queue to
+// grow: a server that is slow to answer is given larger commits.
 func (s *settler) collect(ctx context.Context) (batch []*settlement, of *trouble) {
 	lingered := s.linger == 0
 	for {
@@ -243,7 +244,8 @@ func (s *settler) collect(ctx context.Context) (batch []*settlement, of *trouble
 		}
 		n := fitting(s.queue, s.tuning.CommitSize)
 		full := n == s.tuning.CommitSize || n < len(s.queue)
-		if n > 0 && (full || lingered || s.draining || s.retiring.Load() > 0) {
+		may := n > 0 && len(s.slots) < cap(s.slots)
+		if may && (full || lingered || s.draining || s.retiring.Load() > 0) {
 			batch, s.queue = cut(s.queue, n)
 			s.mu.Unlock()
 			return batch, nil
@@ -253,7 +255,7 @@ func (s *settler) collect(ctx context.Context) (batch []*settlement, of *trouble
 		if ended {
 			return nil, nil
 		}
-		if n > 0 {
+		if may {
 			lingered = true
 			s.pause(ctx)
 			continue
