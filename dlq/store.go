@@ -82,6 +82,17 @@ type Write struct {
 	IfUnchangedSince time.Time
 }
 
+// Latest is the time of a commit that left its documents with these update times: what
+// was deleted has none, and what was not changed an earlier one.
+func Latest(updated []time.Time) (at time.Time) {
+	for _, t := range updated {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
 // ServerTime is a field value that the server replaces by its own time.
 type ServerTime struct{}
 

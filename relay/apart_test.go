@@ -32,10 +32,10 @@ func (f *fixture) unsettled(outbox string) (mend func()) {
 	}
 	var mended atomic.Bool
 	f.wrapStore = func(store relay.Store) relay.Store {
-		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) (time.Time, error) {
+		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
 			ours := func(w relay.Write) bool { return w.Collection == outbox && !strings.HasPrefix(w.ID, "!") }
 			if !mended.Load() && slices.ContainsFunc(writes, ours) {
-				return time.Time{}, status.Error(codes.Unavailable, "scripted")
+				return nil, status.Error(codes.Unavailable, "scripted")
 			}
 			return store.Commit(ctx, writes)
 		}}

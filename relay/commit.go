@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 	"outboxrelay/relay/feed"
 )
 
@@ -46,23 +47,23 @@ func (s *settler) try(ctx context.Context, batch *[]*settlement) error {
 // send commits a batch. A refusal, or a contention that a smaller batch may not meet,
 // is for the document that causes it; what is no answer is an outage.
 func (s *settler) send(ctx context.Context, batch []*settlement) {
-	at, err := s.commit(ctx, batch)
+	err := s.commit(ctx, batch)
 	switch {
 	case ctx.Err() != nil && err != nil:
 	case err != nil && !isRefused(err) && !isContended(err):
 		s.unanswered(ctx, batch, err)
 	default:
 		s.answered(ctx, batch)
-		s.follow(ctx, batch, at, err)
+		s.follow(ctx, batch, err)
 	}
 }
 
 // follow follows up on a commit that the server answered.
-func (s *settler) follow(ctx context.Context, batch []*settlement, at time.Time, err error) {
+func (s *settler) follow(ctx context.Context, batch []*settlement, err error) {
 	switch {
 	case err == nil:
 		for _, st := range batch {
-			s.committed(st, at)
+			s.committed(st)
 		}
 	case len(batch) > 1:
 		s.halve(ctx, batch)
@@ -91,7 +92,7 @@ func (s *settler) halve(ctx context.Context, batch []*settlement) {
 }
 
 // commit sends the batch once.
-func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, error) {
+func (s *settler) commit(ctx context.Context, batch []*settlement) error {
 	writes := make([]Write, 0, len(batch))
 	for _, st := range batch {
 		writes = st.writes(writes)
@@ -99,9 +100,32 @@ func (s *settler) commit(ctx context.Context, batch []*settlement) (time.Time, e
 	began := s.now()
 	ctx, cancel := context.WithTimeout(ctx, s.tuning.CommitTimeout)
 	defer cancel()
-	at, err := s.store.Commit(ctx, once(writes))
+	writes = once(writes)
+	updated, err := s.store.Commit(ctx, writes)
 	s.metrics.commit(s.lane, len(batch), s.now().Sub(began), err)
-	return at, err
+	if err == nil {
+		written(batch, writes, updated)
+	}
+	return err
+}
+
+// written notes what update times a commit left its records with. One that said what
+// its document said already, as a write may that is made again, left it its earlier one:
+// to take that for older than the settlement would be to never read it again.
+func written(batch []*settlement, writes []Write, updated []time.Time) {
+	latest, next := dlq.Latest(updated), 0
+	for _, st := range batch {
+		st.written = latest
+		for i := next; i < len(writes); i++ {
+			if r := st.entry.rec; writes[i].ID == r.ID && writes[i].Collection == r.Outbox {
+				if !updated[i].IsZero() {
+					st.written = updated[i]
+				}
+				next = i + 1
+				break
+			}
+		}
+	}
 }
 
 func isRefused(err error) bool {
@@ -114,16 +138,16 @@ func isRefused(err error) bool {
 func isContended(err error) bool { return contracts.CodeOf(err) == "Aborted" }
 
 // committed moves the record on after its settlement was written.
-func (s *settler) committed(st *settlement, at time.Time) {
+func (s *settler) committed(st *settlement) {
 	s.ends(st)
 	e := st.entry
 	s.metrics.settled(e.outbox.spec.Name, st.kind)
 	e.trail.settled(st)
 	if st.kind == settleDead {
 		e.outbox.died(st)
-		e.outbox.buried(st, at)
+		e.outbox.buried(st, st.written)
 	}
-	s.tell(st, feed.Settled{Settlement: &st.Settlement, At: at})
+	s.tell(st, feed.Settled{Settlement: &st.Settlement, At: st.written})
 	if st.kind == settleDead {
 		e.outbox.pools[e.lane].Wake(buryLabel(e.Aggregate))
 	}

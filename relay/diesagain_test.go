@@ -47,7 +47,7 @@ func decisionsOutlive(t *testing.T, c *cloud) {
 	})
 	var again atomic.Bool
 	f.wrapStore = func(store relay.Store) relay.Store {
-		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) (time.Time, error) {
+		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
 			if slices.ContainsFunc(writes, func(w relay.Write) bool {
 				return w.Collection == contracts.CollectionDeadLetters && w.Op == relay.OpSet
 			}) {

@@ -114,10 +114,10 @@ type storeFunc struct {
 	watch  func(ctx context.Context, s relay.Scan) (relay.Stream, error)
 	page   func(ctx context.Context, s relay.Scan) ([]relay.Doc, error)
 	count  func(ctx context.Context, scans ...relay.Scan) ([]int64, error)
-	commit func(ctx context.Context, writes []relay.Write) (time.Time, error)
+	commit func(ctx context.Context, writes []relay.Write) ([]time.Time, error)
 }
 
-func (s *storeFunc) Commit(ctx context.Context, writes []relay.Write) (time.Time, error) {
+func (s *storeFunc) Commit(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
 	if s.commit != nil {
 		return s.commit(ctx, writes)
 	}

@@ -20,10 +20,10 @@ func (*withoutRecord) Get(context.Context, string, string) (Doc, bool, error) {
 	return Doc{}, false, nil
 }
 
-func (s *withoutRecord) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+func (s *withoutRecord) Commit(ctx context.Context, writes []Write) ([]time.Time, error) {
 	for _, w := range writes {
 		if w.Collection == "schedOutbox" {
-			return time.Time{}, missing{}
+			return nil, missing{}
 		}
 	}
 	return s.slowStore.Commit(ctx, writes)
@@ -83,13 +83,13 @@ type refusing struct {
 	codes []refusedWith // of the commits that are left to refuse
 }
 
-func (s *refusing) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+func (s *refusing) Commit(ctx context.Context, writes []Write) ([]time.Time, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if writes[0].Collection == contracts.CollectionDeadLetters && len(writes) < 3 && len(s.codes) > 0 {
 		err := s.codes[0]
 		s.codes = s.codes[1:]
-		return time.Time{}, err
+		return nil, err
 	}
 	return s.withoutRecord.Commit(ctx, writes)
 }

@@ -26,7 +26,7 @@ type panicky struct {
 	written []string
 }
 
-func (s *panicky) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+func (s *panicky) Commit(ctx context.Context, writes []Write) ([]time.Time, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.panics > 0 && slices.ContainsFunc(writes, func(w Write) bool { return w.ID == s.id }) {

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,13 +23,18 @@ type slowStore struct {
 	writes  int
 }
 
-func (s *slowStore) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+func (s *slowStore) Commit(ctx context.Context, writes []Write) ([]time.Time, error) {
 	s.mu.Lock()
 	s.commits++
 	s.writes += len(writes)
 	s.mu.Unlock()
 	sleep(ctx, s.takes)
-	return time.Now(), ctx.Err()
+	return allAt(writes, time.Now()), ctx.Err()
+}
+
+// allAt is what a commit returns that changed all of its documents.
+func allAt(writes []Write, at time.Time) []time.Time {
+	return slices.Repeat([]time.Time{at}, len(writes))
 }
 
 // lingering starts a settler of the store, which drain ends. mark has it mark one more

@@ -50,7 +50,7 @@ func (s *diedTwice) Get(ctx context.Context, collection, id string) (Doc, bool, 
 	return Doc{ID: id, Content: letterContent{map[string]any{"status": "pending"}}}, s.record, nil
 }
 
-func (s *diedTwice) Commit(_ context.Context, writes []Write) (time.Time, error) {
+func (s *diedTwice) Commit(_ context.Context, writes []Write) ([]time.Time, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.commits++
@@ -58,14 +58,14 @@ func (s *diedTwice) Commit(_ context.Context, writes []Write) (time.Time, error)
 		letter := w.Collection == contracts.CollectionDeadLetters
 		switch {
 		case w.Collection == "schedOutbox" && !s.record:
-			return time.Time{}, refusedWith("NotFound")
+			return nil, refusedWith("NotFound")
 		case letter && w.Op == OpCreate:
-			return time.Time{}, refusedWith("AlreadyExists")
+			return nil, refusedWith("AlreadyExists")
 		case letter && s.noted:
 			s.noted, s.changed = false, s.changed.Add(time.Second)
 		}
 		if letter && !w.IfUnchangedSince.Equal(s.changed) {
-			return time.Time{}, refusedWith("FailedPrecondition")
+			return nil, refusedWith("FailedPrecondition")
 		}
 	}
 	s.changed = s.changed.Add(time.Second)
@@ -76,9 +76,9 @@ func (s *diedTwice) Commit(_ context.Context, writes []Write) (time.Time, error)
 	}
 	if s.loses {
 		s.loses = false
-		return time.Time{}, errors.New("the answer is lost")
+		return nil, errors.New("the answer is lost")
 	}
-	return s.changed, nil
+	return allAt(writes, s.changed), nil
 }
 
 // A record that dies again, and is gone then, has its second death in the queue in the

@@ -19,7 +19,7 @@ func TestSweepLeavesAHeldRecordThatWasChangedMeanwhile(t *testing.T) {
 	changed := orphans[0]
 	var once sync.Once
 	f.wrapStore = func(store relay.Store) relay.Store {
-		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) (time.Time, error) {
+		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
 			for _, w := range writes {
 				if w.ID == changed.ID && w.Fields["status"] == string(contracts.Pending) {
 					once.Do(func() {

@@ -28,7 +28,7 @@ func TestNoListenerButTheUrgentWhileABacklogIsWorkedOff(t *testing.T) {
 	critical := make(chan struct{})
 	heard := sync.OnceFunc(func() { close(critical) })
 	f.wrapStore = func(store relay.Store) relay.Store {
-		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) (time.Time, error) {
+		return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
 			at, err := store.Commit(ctx, writes)
 			for _, w := range writes {
 				if err == nil && w.Fields[contracts.FieldStatus] == string(contracts.Delivered) {

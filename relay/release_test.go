@@ -171,7 +171,7 @@ func TestNoHoldLandsAfterTheReleaseBegan(t *testing.T) {
 			f.freeze(account, dlq.Frozen)
 			var first sync.Once
 			f.wrapStore = func(store relay.Store) relay.Store {
-				return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) (time.Time, error) {
+				return &storeFunc{Store: store, commit: func(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
 					if slices.ContainsFunc(writes, func(w relay.Write) bool { return w.Fields["status"] == "held" }) {
 						first.Do(func() {
 							f.release()

@@ -29,6 +29,9 @@ type settlement struct {
 	failed *failedAttempt // settleRetry only
 	// sent is the update time on which the writes were last conditioned.
 	sent time.Time
+	// written is the update time that the commit left the record with; zero: it was
+	// deleted.
+	written time.Time
 	// size is the rough number of bytes that its writes carry.
 	size int
 	// slim is how often the writes were cut down because Firestore refused

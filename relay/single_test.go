@@ -20,7 +20,7 @@ type lockedOnce struct {
 	locked int // commits that are left to abort
 }
 
-func (s *lockedOnce) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+func (s *lockedOnce) Commit(ctx context.Context, writes []Write) ([]time.Time, error) {
 	s.lock.Lock()
 	abort := s.locked > 0 && writes[0].Collection == "schedOutbox"
 	if abort {
@@ -28,7 +28,7 @@ func (s *lockedOnce) Commit(ctx context.Context, writes []Write) (time.Time, err
 	}
 	s.lock.Unlock()
 	if abort {
-		return time.Time{}, refusedWith("Aborted")
+		return nil, refusedWith("Aborted")
 	}
 	return s.unreachable.Commit(ctx, writes)
 }

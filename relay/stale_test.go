@@ -30,10 +30,10 @@ type outageStore struct {
 	out   sync.Once
 }
 
-func (s *outageStore) Commit(ctx context.Context, writes []Write) (at time.Time, err error) {
+func (s *outageStore) Commit(ctx context.Context, writes []Write) (at []time.Time, err error) {
 	s.out.Do(func() { s.lease.lapsed.Store(true); err = errors.New("unavailable") })
 	if err != nil {
-		return time.Time{}, err
+		return nil, err
 	}
 	return s.slowStore.Commit(ctx, writes)
 }

@@ -24,10 +24,11 @@ type Store interface {
 	Count(ctx context.Context, scans ...Scan) ([]int64, error)
 	// Get reads one document; ok is false when it does not exist.
 	Get(ctx context.Context, outbox, id string) (doc Doc, ok bool, err error)
-	// Commit applies all writes or none and returns the server's commit time,
-	// which is the update time of every document it changed. An error says by
-	// behaviour what it means; see CommitError.
-	Commit(ctx context.Context, writes []Write) (time.Time, error)
+	// Commit applies all writes or none and returns the update time of each document
+	// after it: the server's commit time; an earlier one, if the write changed nothing;
+	// zero for a deletion, which has none. An error says by behaviour what it means;
+	// see CommitError.
+	Commit(ctx context.Context, writes []Write) ([]time.Time, error)
 }
 
 // Stream is an open snapshot listener. It is used by one goroutine.

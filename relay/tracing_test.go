@@ -177,7 +177,9 @@ func TestTrailEndsHoweverARecordLeaves(t *testing.T) {
 // commitLast says of the settlement that was made last that it was written.
 func commitLast(r *Relay, e *entry) {
 	s := r.settlers[e.lane]
-	s.committed(s.queue[len(s.queue)-1], time.Now())
+	st := s.queue[len(s.queue)-1]
+	st.written = time.Now()
+	s.committed(st)
 }
 
 // A dead letter names the span in which it was buried, and only if there is one.

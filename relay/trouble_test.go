@@ -29,7 +29,7 @@ type unreachable struct {
 	written map[string]int
 }
 
-func (s *unreachable) Commit(ctx context.Context, writes []Write) (time.Time, error) {
+func (s *unreachable) Commit(ctx context.Context, writes []Write) ([]time.Time, error) {
 	s.lock.Lock()
 	fails := s.out && slices.ContainsFunc(writes, s.fails)
 	if fails {
@@ -39,16 +39,16 @@ func (s *unreachable) Commit(ctx context.Context, writes []Write) (time.Time, er
 	if fails {
 		if s.hangs {
 			<-ctx.Done()
-			return time.Time{}, ctx.Err()
+			return nil, ctx.Err()
 		}
-		return time.Time{}, errors.New("unavailable")
+		return nil, errors.New("unavailable")
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, w := range writes {
 		s.written[w.Collection+"/"+w.ID]++
 	}
-	return time.Now(), ctx.Err()
+	return allAt(writes, time.Now()), ctx.Err()
 }
 
 // writtenOf returns how many documents of a collection are written, each once.

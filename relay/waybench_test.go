@@ -77,7 +77,8 @@ func benchWay(b *testing.B, tracer trace.Tracer) {
 		s := r.settlers[e.lane]
 		st := s.queue[0]
 		s.queue = s.queue[:0]
-		s.committed(st, at)
+		st.written = at
+		s.committed(st)
 	}
 }
 

@@ -10,6 +10,7 @@ var both = []struct {
 	{"store reads what it wrote", testStoreReadsWhatItWrote},
 	{"store applies all or nothing", testStoreAppliesAllOrNothing},
 	{"store merges", testStoreMerges},
+	{"store tells what a commit changed", testStoreTellsWhatACommitChanged},
 	{"store watches", testStoreWatches},
 	{"50 replays at once have one winner", testReplayRace},
 	{"replay and discard race", testReplayDiscardRace},

@@ -3,6 +3,7 @@ package firestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,57 +13,74 @@ import (
 )
 
 // Commit applies all writes or none, in one call, and returns the server's
-// commit time. It is dlq.Store's Commit, and relay.Store's.
+// commit time. It is dlq.Store's Commit.
+func (c *Client) Commit(ctx context.Context, writes []dlq.Write) (time.Time, error) {
+	times, err := c.CommitEach(ctx, writes)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return dlq.Latest(times), nil
+}
+
+// CommitEach is Commit, and returns the update time of each document after it, as
+// relay.Store wants it.
 //
 // The SDK has no way for this: its BulkWriter is neither atomic nor fast (batches of
 // 20), a transaction needs one call more, and its WriteBatch, besides that it is
 // deprecated, goes through reflection over every value.
-func (c *Client) Commit(ctx context.Context, writes []dlq.Write) (time.Time, error) {
-	at, err := c.commit(ctx, writes)
+func (c *Client) CommitEach(ctx context.Context, writes []dlq.Write) ([]time.Time, error) {
+	times, err := c.commit(ctx, writes)
 	if err != nil {
-		return time.Time{}, Failure("commit", err)
+		return nil, Failure("commit", err)
 	}
-	return at, nil
+	return times, nil
 }
 
-func (c *Client) commit(ctx context.Context, writes []dlq.Write) (at time.Time, err error) {
-	req, err := c.commitRequest(writes)
+func (c *Client) commit(ctx context.Context, writes []dlq.Write) ([]time.Time, error) {
+	req, sent, err := c.commitRequest(writes)
 	if err != nil {
-		return at, err
+		return nil, err
 	}
 	res, err := c.generated.Commit(c.Outgoing(ctx), req)
 	if err != nil {
-		return at, err
+		return nil, err
 	}
-	if len(res.GetWriteResults()) == 0 {
-		return at, errors.New("the answer holds no result")
+	if got := len(res.GetWriteResults()); got != len(sent) {
+		return nil, fmt.Errorf("the answer holds %d results of %d writes", got, len(sent))
 	}
-	for _, r := range res.GetWriteResults() { // a no-op keeps its old update time; the latest is the commit's
-		if t := r.GetUpdateTime(); t.IsValid() && t.AsTime().After(at) {
-			at = t.AsTime()
+	times := make([]time.Time, len(writes))
+	for i, r := range res.GetWriteResults() {
+		if t := r.GetUpdateTime(); t.IsValid() {
+			times[sent[i]] = t.AsTime()
 		}
 	}
-	return at, nil
+	return times, nil
 }
 
 // commitRequest makes the request, whose writes are on the wire already: in its
-// unknown fields. Its own Writes are empty until somebody has decoded them.
-func (c *Client) commitRequest(writes []dlq.Write) (*pb.CommitRequest, error) {
+// unknown fields. Its own Writes are empty until somebody has decoded them. sent are the
+// indexes of those that say anything.
+func (c *Client) commitRequest(writes []dlq.Write) (req *pb.CommitRequest, sent []int, err error) {
 	e := wire{encoder: encoder{client: c}}
+	sent = make([]int, 0, len(writes))
 	for i, w := range writes {
+		before := len(e.out)
 		if err := e.add(w); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if len(e.out) > before {
+			sent = append(sent, i)
 		}
 		if i == 0 { // most are of one kind
 			e.out = slices.Grow(e.out, min((len(e.out)+slack)*(len(writes)-1), mostRoom))
 		}
 	}
 	if len(e.out) == 0 {
-		return nil, errors.New("nothing to commit")
+		return nil, nil, errors.New("nothing to commit")
 	}
-	req := &pb.CommitRequest{Database: c.database}
+	req = &pb.CommitRequest{Database: c.database}
 	req.ProtoReflect().SetUnknown(e.out)
-	return req, nil
+	return req, sent, nil
 }
 
 const (

@@ -45,8 +45,14 @@ func (s *sent) answer(ctx context.Context, _ string, req, reply any, _ *grpc.Cli
 		return err
 	}
 	s.encoded = encoded
+	understood := &pb.CommitRequest{}
+	if err := proto.Unmarshal(encoded, understood); err != nil {
+		return err
+	}
 	s.headers, _ = metadata.FromOutgoingContext(ctx)
-	proto.Merge(reply.(proto.Message), &pb.CommitResponse{WriteResults: []*pb.WriteResult{{UpdateTime: timestamppb.New(time.Unix(1, 0))}}})
+	result := &pb.WriteResult{UpdateTime: timestamppb.New(time.Unix(1, 0))}
+	results := slices.Repeat([]*pb.WriteResult{result}, len(understood.GetWrites()))
+	proto.Merge(reply.(proto.Message), &pb.CommitResponse{WriteResults: results})
 	return nil
 }
 

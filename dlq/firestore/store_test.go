@@ -120,6 +120,42 @@ func testStoreMerges(t *testing.T, f *fixture) {
 	}
 }
 
+// A write that says what stands there leaves the document the time of the change before.
+func testStoreTellsWhatACommitChanged(t *testing.T, f *fixture) {
+	say := func(id string, n int) dlq.Write {
+		return dlq.Write{Collection: "c", ID: id, Op: dlq.OpMerge, Fields: map[string]any{"n": n}}
+	}
+	before, err := f.db.CommitEach(t.Context(), []dlq.Write{say("a", 1), say("b", 1), say("gone", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.db.CommitEach(t.Context(), []dlq.Write{
+		say("a", 1),
+		{Collection: "c", ID: "silent", Op: dlq.OpMerge, Fields: map[string]any{"m": map[string]any{}}},
+		say("b", 2),
+		{Collection: "c", ID: "gone", Op: dlq.OpDelete},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := f.store.Get(t.Context(), "c", "a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 4 || !got[0].Equal(before[0]) || !got[0].Equal(docs[0].UpdateTime) {
+		t.Errorf("times %v, want that of what stayed, %v, first", got, before[0])
+	}
+	if !got[2].After(before[1]) || !got[2].Equal(docs[1].UpdateTime) {
+		t.Errorf("what was changed at %v is said to be changed at %v", docs[1].UpdateTime, got[2])
+	}
+	if !got[1].IsZero() || !got[3].IsZero() {
+		t.Errorf("what was not sent, or deleted, has times: %v", got)
+	}
+	if at := dlq.Latest(got); !at.Equal(got[2]) {
+		t.Errorf("the commit was at %v, want %v", at, got[2])
+	}
+}
+
 func testStoreWatches(t *testing.T, f *fixture) {
 	f.commit(dlq.Write{Collection: "c", ID: "a", Op: dlq.OpCreate, Fields: map[string]any{"n": 1}})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -80,6 +80,6 @@ func (s *Store) Get(ctx context.Context, outbox, id string) (relay.Doc, bool, er
 }
 
 // Commit implements relay.Store.
-func (s *Store) Commit(ctx context.Context, writes []relay.Write) (time.Time, error) {
-	return s.writing.Commit(ctx, writes)
+func (s *Store) Commit(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
+	return s.writing.CommitEach(ctx, writes)
 }

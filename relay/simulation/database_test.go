@@ -79,8 +79,9 @@ func (db *database) watch(name string, c chan struct{}) (stop func()) {
 }
 
 // commit applies all writes or none. equal gives it the time of the commit before,
-// if none of its documents was written by that.
-func (db *database) commit(by string, writes []dlq.Write, equal bool) (time.Time, error) {
+// if none of its documents was written by that. It returns the update times of the
+// documents after it.
+func (db *database) commit(by string, writes []dlq.Write, equal bool) ([]time.Time, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	at := db.now()
@@ -99,15 +100,15 @@ func (db *database) commit(by string, writes []dlq.Write, equal bool) (time.Time
 			stands = db.collectionLocked(w.Collection).docs[w.ID]
 		}
 		if err := refusal(w, stands); err != nil {
-			return time.Time{}, err
+			return nil, err
 		}
 		staged[path] = applied(w, stands, at)
 		order = append(order, change{w.Collection, stands, staged[path]})
 	}
-	var latest time.Time
-	for _, c := range order {
-		if c.after != nil && c.after.updated.After(latest) {
-			latest = c.after.updated
+	updated := make([]time.Time, len(order))
+	for i, c := range order {
+		if c.after != nil {
+			updated[i] = c.after.updated
 		}
 		db.putLocked(c)
 	}
@@ -115,7 +116,7 @@ func (db *database) commit(by string, writes []dlq.Write, equal bool) (time.Time
 	if db.committed != nil {
 		db.committed(at, by, order)
 	}
-	return latest, nil
+	return updated, nil
 }
 
 func (db *database) untouchedLocked(writes []dlq.Write) bool {

@@ -124,7 +124,7 @@ func (s relayStore) Get(ctx context.Context, outbox, id string) (relay.Doc, bool
 }
 
 // Commit implements relay.Store.
-func (s relayStore) Commit(ctx context.Context, writes []relay.Write) (time.Time, error) {
+func (s relayStore) Commit(ctx context.Context, writes []relay.Write) ([]time.Time, error) {
 	return s.commit(ctx, writes)
 }
 
@@ -231,7 +231,8 @@ func (s queueStore) Count(ctx context.Context, q dlq.Query) (int64, error) {
 
 // Commit implements dlq.Store.
 func (s queueStore) Commit(ctx context.Context, writes []dlq.Write) (time.Time, error) {
-	return s.commit(ctx, writes)
+	updated, err := s.commit(ctx, writes)
+	return dlq.Latest(updated), err
 }
 
 // Watch implements dlq.Store.

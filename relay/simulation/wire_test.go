@@ -144,17 +144,17 @@ func (x *wire) identity() string {
 
 // outcome is what the server did with a commit.
 type outcome struct {
-	at  time.Time
-	err error
+	updated []time.Time
+	err     error
 }
 
 // commit makes a call that writes. The request, once sent, goes its own way.
-func (x *wire) commit(ctx context.Context, writes []dlq.Write) (time.Time, error) {
+func (x *wire) commit(ctx context.Context, writes []dlq.Write) ([]time.Time, error) {
 	w := x.world
 	d := w.chance.of(x.identity() + "commit " + nameOf(writes))
 	x.step("commit")
 	if x.isCut() {
-		return time.Time{}, x.sleep(ctx, 0)
+		return nil, x.sleep(ctx, 0)
 	}
 	began := w.elapsed()
 	defer w.judge.sent(x, began)()
@@ -186,16 +186,16 @@ func (x *wire) commit(ctx context.Context, writes []dlq.Write) (time.Time, error
 			answer <- outcome{err: failed("Aborted")}
 			return
 		}
-		at, err := w.db.commit(x.who, writes, equal)
+		updated, err := w.db.commit(x.who, writes, equal)
 		if again > 0 && err == nil {
 			time.Sleep(again)
-			at, err = w.db.commit(x.who, writes, false)
+			updated, err = w.db.commit(x.who, writes, false)
 		}
 		if lost != nil {
 			err = failed(lost.Code)
 		}
 		if !never {
-			answer <- outcome{at, err}
+			answer <- outcome{updated, err}
 		}
 	})
 	var out outcome
@@ -217,9 +217,9 @@ func (x *wire) commit(ctx context.Context, writes []dlq.Write) (time.Time, error
 	}
 	x.step("answer")
 	if x.isCut() {
-		return time.Time{}, failed("Unavailable")
+		return nil, failed("Unavailable")
 	}
-	return out.at, out.err
+	return out.updated, out.err
 }
 
 func refused(err error) bool {
