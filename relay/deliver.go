@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 	"outboxrelay/ier"
 	"outboxrelay/lanes"
 	"outboxrelay/relay/feed"
@@ -57,6 +58,10 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 			return nil, nil, lanes.Verdict{Action: lanes.Retry, At: r.now().Add(lapsedPause)}
 		}
 		if !r.wanted(ctx, p) {
+			return nil, nil, drop
+		}
+		if p.skipTwins(); len(p.targets) == 0 {
+			p.finish(dlq.Round{Failed: p.unrouted}, nil)
 			return nil, nil, drop
 		}
 		job := p.job()

@@ -152,7 +152,21 @@ func (r *Relay) skipDelivered(ctx context.Context, p *replay) error {
 	}
 	p.targets = slices.DeleteFunc(p.targets, now.HasTarget)
 	p.missing = slices.Clone(p.targets)
+	if o := r.shares.of(p.share); o != nil && now.Status == contracts.Dead {
+		p.twin = o.ledger.elsewhere(doc)
+	}
 	return nil
+}
+
+// skipTwins is skipDelivered for what the record's twin reached, whose turn was before
+// this one.
+func (p *replay) skipTwins() {
+	if p.twin == nil || p.twin.lane != p.lane {
+		return
+	}
+	p.targets = slices.DeleteFunc(p.targets, p.twin.rec.HasTarget)
+	p.missing = slices.DeleteFunc(p.missing, p.twin.rec.HasTarget)
+	p.twin = nil
 }
 
 // prepare rebuilds the item's record and finds its missing targets. failed says

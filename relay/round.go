@@ -25,6 +25,9 @@ type replay struct {
 	missing  []string
 	unrouted []contracts.AttemptError
 	trail    *trail // of its trace; nil: it is not traced
+	// twin is the same record as it was in memory before its dead letter was written by
+	// an owner that had lost its lease; nil: it was not.
+	twin *entry
 
 	targets []string  // not tried yet
 	readAt  time.Time // when its dead letter was read last, at the latest

@@ -167,7 +167,7 @@ type (
 	// Settled tells that it was written.
 	Settled struct {
 		Settlement *Settlement
-		At         time.Time // the commit's server time; zero: nothing but deletions, which carry none
+		At         time.Time // the document's update time after it; zero: it was deleted, or nothing tells
 	}
 	// Dropped tells that it is not written, and needs not be: the record goes on as it
 	// is.
@@ -176,6 +176,12 @@ type (
 	Overtaken struct {
 		Settlement *Settlement
 		At         time.Time // of that write
+	}
+	// Elsewhere tells that somebody else settled a document for good, at that time: what
+	// was read of it before is not to be delivered any more.
+	Elsewhere struct {
+		ID string
+		At time.Time
 	}
 	// Unheld tells that a hold is given up: its aggregate is not frozen any more.
 	Unheld struct {
@@ -230,5 +236,6 @@ func (Settle) event()    {}
 func (Settled) event()   {}
 func (Dropped) event()   {}
 func (Overtaken) event() {}
+func (Elsewhere) event() {}
 func (Unheld) event()    {}
 func (Changed) event()   {}

@@ -194,6 +194,9 @@ func (m *Machine) rest(r *Record, resting bool) {
 // Changed returns the update time on which a write of r has to insist.
 func (m *Machine) Changed(r *Record) time.Time { return r.changed }
 
+// Held returns the record of a document that is in memory; nil: it is not.
+func (m *Machine) Held(id string) *Record { return m.held[id] }
+
 // Holds reports whether any record of an aggregate is in memory. It walks all that
 // is.
 func (m *Machine) Holds(aggregateID string) bool {

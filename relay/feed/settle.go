@@ -71,6 +71,15 @@ func (m *Machine) overtaken(e Overtaken) {
 	}
 }
 
+// elsewhere has the lane drop what it has of a record that somebody else settled, and
+// what was read before that is known. One that is being written finds out by that.
+func (m *Machine) elsewhere(e Elsewhere) {
+	m.settled.add("", e.ID, settled{at: instantOf(e.At)})
+	if r := m.held[e.ID]; r != nil && r.stage == stageLane && !r.writing && r.changed.Before(e.At) {
+		r.stage = stageEnded
+	}
+}
+
 // saved takes a record out of memory whose progress was written. The gates before it
 // bring it back.
 func (m *Machine) saved(r *Record, at time.Time) {

@@ -52,6 +52,8 @@ func (m *Machine) Step(e Event) ([]Action, Taken) {
 		m.over(e.Settlement)
 	case Overtaken:
 		m.overtaken(e)
+	case Elsewhere:
+		m.elsewhere(e)
 	case Unheld:
 		m.unheld(e)
 	case Changed:
