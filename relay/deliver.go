@@ -69,6 +69,10 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 		return job, func(out ier.Outcome) lanes.Verdict { return r.concludeReplay(ctx, p, out) }, lanes.Verdict{}
 	}
 	e := t.Work.(*entry)
+	if e.outbox.retires.Load() { // it was woken before it could be taken out of its lane
+		e.giveBack()
+		return nil, nil, drop
+	}
 	held, on := r.holdsUp(e)
 	turn := e.outbox.ledger.becomes(feed.Turn{
 		Record: &e.Record, NotNow: !held.IsZero(), Later: e.wait.After(r.now()), Unsaved: e.unwritten(),

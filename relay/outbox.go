@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -43,7 +44,8 @@ type outbox struct {
 	opened  chan struct{} // a token when another lane is read
 	begun   beginning
 	backlog *backlog
-	pins    pins // of its replays
+	pins    pins        // of its replays
+	retires atomic.Bool // it is being given back: no delivery begins
 
 	freezes *freezes
 	thaws   *thaws

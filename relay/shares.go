@@ -111,6 +111,7 @@ func (r *Relay) takeUp(ctx context.Context, o *outbox) bool {
 // of it is written. That is bounded; what is still out then is delivered again by the
 // next owner, or known to it already.
 func (r *Relay) retire(ctx context.Context, o *outbox) []Write {
+	o.retires.Store(true)
 	for _, s := range r.settlers {
 		s.hurry(true)
 		defer s.hurry(false)

@@ -128,6 +128,21 @@ func TestConclude(t *testing.T) {
 	}
 }
 
+// A record that comes back to its lane as its outbox is given back begins no delivery
+// again, which might outlast the hand-over: what it reached is written.
+func TestNoDeliveryBeginsAsAnOutboxIsGivenBack(t *testing.T) {
+	r, _ := newTestRelay(t)
+	e := testEntry(t, r, 0)
+	e.rec.DeliveredTargets, e.unsaved = []string{"FUNNEL"}, true
+	e.outbox.retires.Store(true)
+	if v := r.deliver(t.Context(), []*lanes.Task{{Work: e}}); v[0].Action != lanes.Drop {
+		t.Errorf("the verdict is %v, want that it leaves its lane", v[0].Action)
+	}
+	if q := r.settlers[e.lane].queue; len(q) != 1 || q[0].kind != settleProgress {
+		t.Errorf("%d settlements are made, want that its progress is written", len(q))
+	}
+}
+
 // A run ends before a record whose wait from before a restart is not over.
 func TestDeliverHonoursAWaitFromBefore(t *testing.T) {
 	r, _ := newTestRelay(t)
