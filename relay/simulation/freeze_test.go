@@ -31,7 +31,7 @@ func (j *judge) frozeLocked(by string, c change, all []change) {
 	}
 	f := freezing{by, j.world.elapsed()}
 	for _, other := range all {
-		if r := j.recordOf(other); r != nil && r.Aggregate == aggregate && other.after != nil && statusOf(other.after) == contracts.Dead {
+		if r := j.freezerOf(aggregate, other); r != nil {
 			if at, ok := r.answered[by]; ok {
 				f.since = min(f.since, at)
 			}
@@ -50,6 +50,19 @@ func (j *judge) frozeLocked(by string, c change, all []change) {
 			}
 		}
 	}
+}
+
+// freezerOf returns the record whose dead letter freezes the aggregate, if that is what is
+// written: others of it may die in the same commit.
+func (j *judge) freezerOf(aggregate string, c change) *record {
+	if c.collection != contracts.CollectionDeadLetters || c.after == nil {
+		return nil
+	}
+	letter := c.after.fields
+	if textOf(letter[contracts.DeadFieldTier]) != string(contracts.SecurityBlock) || textOf(letter[contracts.FieldAggregateID]) != aggregate {
+		return nil
+	}
+	return j.records[textOf(letter[contracts.DeadFieldRecordPath])]
 }
 
 // overtakesFreezeLocked judges an arrival by what its process knew of a freeze.
