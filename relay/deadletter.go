@@ -119,8 +119,8 @@ func (d *deadLetter) writes(record Write, st *settlement) []Write {
 		record.Fields[contracts.FieldAttempts] = r.Attempts
 		record.Fields[contracts.FieldLastError] = r.LastError
 		record.Fields[contracts.FieldNextAttemptAt] = nil
-		if len(r.DeliveredTargets) > 0 {
-			record.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+		if targets := reached(r.DeliveredTargets, st.entry.before); len(targets) > 0 {
+			record.Fields[contracts.FieldDeliveredTargets] = targets
 		}
 	}
 	return append(writes, record)

@@ -33,6 +33,10 @@ type entry struct {
 	blamed   blame     // what its dead letter says if its attempts are used up
 	wait     time.Time // not to be delivered before; set for records that were retrying when read
 
+	// before are targets that an owner before had reached, as its mark told that came
+	// late: the settler's, which writes one settlement of e at a time.
+	before []string
+
 	// Guarded by the ledger: since when it leaves memory, and what is closed when it has,
 	// or does not soon, if somebody waits for that.
 	leaves  time.Time

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -30,7 +29,7 @@ func (st *settlement) writes(to []Write) []Write {
 		if st.slim == 0 {
 			w.Fields[contracts.FieldDeliveredAt] = st.at
 			w.Fields[contracts.FieldExpireAt] = st.at.Add(e.outbox.spec.Retention)
-			w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+			w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets // all that there are
 			if r.Attempts > 0 || e.forgiven {
 				w.Fields[contracts.FieldNextAttemptAt] = nil
 			}
@@ -46,8 +45,8 @@ func (st *settlement) writes(to []Write) []Write {
 		if st.slim == 0 {
 			w.Fields[contracts.FieldLastError] = st.failed.lastError
 			w.Fields[contracts.FieldAttemptErrors] = errorList(st.failed.errors)
-			if len(st.failed.targets) > 0 {
-				w.Fields[contracts.FieldDeliveredTargets] = st.failed.targets
+			if targets := reached(st.failed.targets, e.before); len(targets) > 0 {
+				w.Fields[contracts.FieldDeliveredTargets] = targets
 			}
 		}
 	case settleProgress:
@@ -55,7 +54,7 @@ func (st *settlement) writes(to []Write) []Write {
 			contracts.FieldStatus: string(contracts.Pending), contracts.FieldNextAttemptAt: nil,
 		}
 		if st.slim == 0 {
-			w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+			w.Fields[contracts.FieldDeliveredTargets] = reached(r.DeliveredTargets, e.before)
 			if r.Attempts > 0 || e.forgiven { // it may stand for a retry that was not written yet
 				w.Fields[contracts.FieldAttempts] = r.Attempts
 				w.Fields[contracts.FieldLastError] = r.LastError
@@ -66,8 +65,8 @@ func (st *settlement) writes(to []Write) []Write {
 		w.Fields = map[string]any{contracts.FieldStatus: string(contracts.Held)}
 		if st.slim == 0 {
 			w.Fields[contracts.FieldNextAttemptAt] = nil
-			if len(r.DeliveredTargets) > 0 {
-				w.Fields[contracts.FieldDeliveredTargets] = r.DeliveredTargets
+			if targets := reached(r.DeliveredTargets, e.before); len(targets) > 0 {
+				w.Fields[contracts.FieldDeliveredTargets] = targets
 			}
 			if r.Attempts > 0 || e.forgiven { // it may stand for a retry that was not written yet
 				w.Fields[contracts.FieldAttempts] = r.Attempts
@@ -118,13 +117,27 @@ func errorList(errs []contracts.AttemptError) []any {
 	return out
 }
 
-// atLeast keeps the attempts that a document tells of: those of an owner before,
-// whose marks came late, count too.
+// atLeast keeps the attempts and the deliveries that a document tells of: those of an
+// owner before, whose marks came late, count too.
 func (st *settlement) atLeast(d Doc) {
+	e := st.entry
+	now, _ := contracts.DecodeRecord(e.rec.Outbox, d.ID, d.fields())
 	if st.kind == settleRetry {
-		counted, _ := d.fields()[contracts.FieldAttempts].(int64)
-		st.failed.attempts = max(st.failed.attempts, int(min(counted, math.MaxInt32)))
+		st.failed.attempts = max(st.failed.attempts, now.Attempts)
 	}
+	if now.IdempotencyKey == e.rec.IdempotencyKey {
+		e.before = reached(e.before, now.DeliveredTargets)
+	}
+}
+
+// reached returns targets with those of others that are not among them.
+func reached(targets, others []string) []string {
+	for _, t := range others {
+		if !slices.Contains(targets, t) {
+			targets = append(slices.Clip(targets), t)
+		}
+	}
+	return targets
 }
 
 // retrySettlement says that e failed and is tried again at next.
