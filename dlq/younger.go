@@ -70,11 +70,11 @@ func (q *Queue) younger(ctx context.Context, item *Item, limit int) ([]*Item, er
 // call makes an item due now whose turn was put off. One whose own time has not come
 // keeps it.
 func (q *Queue) call(ctx context.Context, item *Item) error {
-	now, read := q.moment(), true
+	now, id, read := q.moment(), item.ID, true
 	_, err := q.commit(ctx, func(ctx context.Context) ([]Write, error) {
 		if !read { // it was changed meanwhile
 			var err error
-			if item, err = q.Item(ctx, item.ID); err != nil {
+			if item, err = q.Item(ctx, id); err != nil {
 				return nil, err
 			}
 		}
@@ -85,12 +85,12 @@ func (q *Queue) call(ctx context.Context, item *Item) error {
 		called := *item
 		called.NextReplayAt = now
 		return []Write{{
-			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: item.UpdateTime,
+			Collection: contracts.CollectionDeadLetters, ID: id, Op: OpUpdate, IfUnchangedSince: item.UpdateTime,
 			Fields: called.only(contracts.DeadFieldNextReplayAt),
 		}}, nil
 	})
 	if err != nil {
-		return fmt.Errorf("make dead letter %s due: %w", item.ID, err)
+		return fmt.Errorf("make dead letter %s due: %w", id, err)
 	}
 	return nil
 }

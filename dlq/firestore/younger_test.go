@@ -131,6 +131,43 @@ func TestDecisionOutlivesACallThatHangs(t *testing.T) {
 	}
 }
 
+// So is it where what comes next was changed at that moment, and cannot be read again.
+func TestDecisionOutlivesACallThatCannotReadAgain(t *testing.T) {
+	t.Parallel()
+	f := setup(t, newCloud(t))
+	first, second := f.die("orgOutbox", "SkillRecognitionGranted", "a", 1), f.die("orgOutbox", "SkillRecognitionGranted", "a", 2)
+	if err := f.queue.Defer(t.Context(), f.item(second.ID), f.now.Add(time.Hour), first.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.now = f.now.Add(30 * time.Minute)
+	store := &unreadable{id: second.ID}
+	store.beforeCommit = beforeCommit{Store: f.store, id: second.ID, do: func() {
+		store.now = true
+		if err := f.queue.Defer(t.Context(), f.item(second.ID), f.now.Add(time.Hour), first.ID); err != nil {
+			t.Error(err)
+		}
+	}}
+	decided, err := f.newQueue(store).Decide(t.Context(), first.ID, dlq.Decide{Action: dlq.Discard, Actor: operator, Reason: "because"})
+	if err != nil || decided.Item.State != contracts.DeadDiscarded || !store.asked {
+		t.Errorf("got %+v, %v, want it discarded; the other was read again: %t", decided, err, store.asked)
+	}
+}
+
+// unreadable is a Store of which a document cannot be read any more.
+type unreadable struct {
+	beforeCommit
+	id         string
+	now, asked bool
+}
+
+func (s *unreadable) Get(ctx context.Context, collection string, ids ...string) ([]dlq.Doc, error) {
+	if s.now && slices.Contains(ids, s.id) {
+		s.asked = true
+		return nil, context.DeadlineExceeded
+	}
+	return s.Store.Get(ctx, collection, ids...)
+}
+
 // hangs is a Store whose search for younger dead letters has no answer.
 type hangs struct{ dlq.Store }
 
