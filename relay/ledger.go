@@ -77,18 +77,6 @@ func (l *ledger) judge(d Doc, by *intake) (j feed.Judgement, leaves *entry) {
 	return j, leaves
 }
 
-// elsewhere tells that somebody else settled a document for good, as it was read, and
-// returns what is in memory of it; nil: nothing is.
-func (l *ledger) elsewhere(d Doc) (was *entry) {
-	l.step(feed.Elsewhere{ID: d.ID, At: d.UpdateTime})
-	return look(l, func(m *feed.Machine) *entry {
-		if r := m.Held(d.ID); r != nil {
-			return entryOf(r)
-		}
-		return nil
-	})
-}
-
 // look reads the state machine.
 func look[T any](l *ledger, f func(*feed.Machine) T) T {
 	l.mu.Lock()

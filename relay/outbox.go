@@ -217,6 +217,23 @@ func (o *outbox) idle(aggregate string, lane contracts.Lane) {
 	o.ledger.step(feed.Idle{Aggregate: aggregate, Lane: lane})
 }
 
+// elsewhere hears that somebody else settled a document for good, as it was read, and
+// returns what is in memory of it; nil: nothing is. Nobody waits for its turn any more.
+func (o *outbox) elsewhere(d Doc) (was *entry) {
+	o.ledger.step(feed.Elsewhere{ID: d.ID, At: d.UpdateTime})
+	over := look(o.ledger, func(m *feed.Machine) bool {
+		r := m.Held(d.ID)
+		if r != nil {
+			was = entryOf(r)
+		}
+		return r != nil && r.Over()
+	})
+	if over && len(o.pools[was.lane].Withdraw(was.Aggregate, func(t *lanes.Task) bool { return t == &was.task })) > 0 {
+		was.giveBack()
+	}
+	return was
+}
+
 // flows tells the lanes that give way to this one that its records come in.
 func (o *outbox) flows(lane contracts.Lane) {
 	for paced, p := range o.pacers {

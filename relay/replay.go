@@ -153,7 +153,7 @@ func (r *Relay) skipDelivered(ctx context.Context, p *replay) error {
 	p.targets = slices.DeleteFunc(p.targets, now.HasTarget)
 	p.missing = slices.Clone(p.targets)
 	if o := r.shares.of(p.share); o != nil && now.Status == contracts.Dead {
-		p.twin = o.ledger.elsewhere(doc)
+		p.twin = o.elsewhere(doc)
 	}
 	return nil
 }

@@ -214,6 +214,20 @@ func TestAnAggregatesGateOpensOnceAllLanesThatRefusedAreIdle(t *testing.T) {
 	}
 }
 
+// A lane may ask for the turn of a record as its aggregate begins to be released, before
+// that takes it out of the lane.
+func TestNoTurnComesWhileAFreezeIsReleased(t *testing.T) {
+	g := newGated(t)
+	r := g.take(1)
+	g.step(Stands{"x", Releasing})
+	if got := g.becomes(Turn{Record: r}); got != Forget {
+		t.Errorf("it becomes %d, want that it leaves memory", got)
+	}
+	if n := g.feed.LeftBehind(); n != 1 {
+		t.Errorf("%d are behind the gate of the freeze, want one", n)
+	}
+}
+
 // One that breaks the contract is nobody's to hold up.
 func TestAFaultyRecordPassesEveryGate(t *testing.T) {
 	g := newGated(t)
