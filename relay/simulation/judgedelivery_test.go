@@ -32,22 +32,24 @@ func (j *judge) poisoned(path, target string) poisonKind {
 // target before it has to be seen to be out.
 const seenOut, seenOutAggregates = 5, 3
 
-// failedAt follows a delivery that failed.
-func (j *judge) failedAt(x *wire, target string, path string, aggregate string, kind contracts.Kind, code string, own bool) {
+// failedAt follows a delivery that failed: for the record's own sake, or for the
+// target's. What the target refuses as the record's own fault is an answer of it.
+func (j *judge) failedAt(x *wire, target string, failing *contracts.Record, f *contracts.Failure, own bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	path := failing.Path()
 	r := j.records[path]
 	if r == nil {
 		return
 	}
-	j.noteLocked(x.who, "failed", path, fmt.Sprintf("%s: %s %s", target, kind, code))
+	j.noteLocked(x.who, "failed", path, fmt.Sprintf("%s: %s %s", target, f.Kind, f.Code))
 	key := x.who + target
 	calls := j.calls[key]
 	switch {
 	case own:
 		r.own[target]++
 		r.failures++
-	case kind == contracts.Outage:
+	case f.Kind == contracts.Outage:
 		r.outages++
 		r.failures++ // it counts once the target answers others
 	default:
@@ -60,8 +62,11 @@ func (j *judge) failedAt(x *wire, target string, path string, aggregate string, 
 			r.endured++
 		}
 	}
-	if !own {
-		j.calls[key] = append(calls, answer{j.world.elapsed(), r.Outbox + aggregate})
+	switch {
+	case f.FailureOwn():
+		delete(j.calls, key)
+	case !own:
+		j.calls[key] = append(calls, answer{j.world.elapsed(), r.Outbox + failing.AggregateID})
 	}
 }
 

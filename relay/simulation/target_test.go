@@ -65,33 +65,33 @@ func (t target) deliver(ctx context.Context, p ier.Parcel, began time.Duration) 
 	d := w.chance.of("deliver " + t.place.name + " " + path)
 	x.step("publish")
 	if err := x.sleep(ctx, d.way()); err != nil {
-		return t.failure(p, contracts.Outage, contracts.CodeOf(err), false)
+		return t.failure(p, contracts.Outage, contracts.CodeOf(err))
 	}
 	if f := t.hits(d, targetHangs); f != nil {
 		if d.hit(0.5) && x.sleep(ctx, d.between(0, publishTime)) == nil {
 			w.judge.received(x, t.place.name, path, began, replayOf(p))
 		}
 		_ = x.sleep(ctx, time.Hour)
-		return t.failure(p, contracts.Outage, "DeadlineExceeded", false)
+		return t.failure(p, contracts.Outage, "DeadlineExceeded")
 	}
 	if f := t.hits(d, targetQuota); f != nil && !t.place.within(w.elapsed(), f.Rate) {
-		return t.failure(p, contracts.Outage, "ResourceExhausted", false)
+		return t.failure(p, contracts.Outage, "ResourceExhausted")
 	}
 	if f := t.hits(d, targetDown); f != nil {
-		return t.failure(p, kindOf(f.Code), f.Code, false)
+		return t.failure(p, kindOf(f.Code), f.Code)
 	}
 	if f := t.hits(d, targetFlaps); f != nil && (w.elapsed()-f.From)/time.Second%2 == 0 {
-		return t.failure(p, kindOf(f.Code), f.Code, false)
+		return t.failure(p, kindOf(f.Code), f.Code)
 	}
 	if kind := w.judge.poisoned(path, t.place.name); kind != wholesome {
 		return t.poison(p, kind)
 	}
 	receipt := w.judge.received(x, t.place.name, path, began, replayOf(p))
 	if f := t.hits(d, targetLossy); f != nil && d.hit(0.5) {
-		return t.failure(p, contracts.Outage, "Unavailable", false)
+		return t.failure(p, contracts.Outage, "Unavailable")
 	}
 	if err := x.sleep(ctx, d.way()); err != nil {
-		return t.failure(p, contracts.Outage, contracts.CodeOf(err), false)
+		return t.failure(p, contracts.Outage, contracts.CodeOf(err))
 	}
 	x.step("acknowledged")
 	if x.isCut() {
@@ -122,22 +122,26 @@ func kindOf(code string) contracts.Kind {
 func (t target) poison(p ier.Parcel, kind poisonKind) error {
 	switch kind {
 	case permanent:
-		return t.failure(p, contracts.Permanent, "InvalidArgument", true)
+		return t.fail(p, &contracts.Failure{Kind: contracts.Permanent, Code: "InvalidArgument"}, true)
 	case ownFault:
-		err := t.failure(p, contracts.Attributable, "Rejected", true)
-		err.Own = true
-		return err
+		return t.fail(p, &contracts.Failure{Kind: contracts.Attributable, Code: "Rejected", Own: true}, true)
 	}
-	return t.failure(p, contracts.Attributable, "Internal", true)
+	return t.fail(p, &contracts.Failure{Kind: contracts.Attributable, Code: "Internal"}, true)
 }
 
-// failure is the answer of a delivery that failed: for the record's own sake, or
+// failure is the answer of a delivery that failed for the target's sake.
+func (t target) failure(p ier.Parcel, kind contracts.Kind, code string) error {
+	return t.fail(p, &contracts.Failure{Kind: kind, Code: code}, false)
+}
+
+// fail is the answer of a delivery that failed: for the record's own sake, or
 // for the target's.
-func (t target) failure(p ier.Parcel, kind contracts.Kind, code string, own bool) *contracts.Failure {
+func (t target) fail(p ier.Parcel, f *contracts.Failure, own bool) error {
 	if !t.wire.isCut() {
-		t.wire.world.judge.failedAt(t.wire, t.place.name, p.Record.Path(), p.Record.AggregateID, kind, code, own)
+		t.wire.world.judge.failedAt(t.wire, t.place.name, p.Record, f, own)
 	}
-	return &contracts.Failure{Kind: kind, Code: code, Err: failed(code)}
+	f.Err = failed(f.Code)
+	return f
 }
 
 // alerts are published to a topic that takes all of them.
