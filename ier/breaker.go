@@ -54,6 +54,8 @@ type breaker struct {
 	culprits    culprits
 	outliers    outliers
 	probes      probes // of the outage that is
+	ruled       bool   // it was found by what counts for records, and not by what says outage
+	doubts      doubts // of outages since somebody was answered
 	turns       turns
 	outages     []span // the last ones, the one that is at the end
 	probeAt     time.Time
@@ -186,7 +188,7 @@ func (b *breaker) count(failure error) bool {
 	defer b.mu.Unlock()
 	var s *suspect
 	if !errors.As(failure, &s) {
-		b.consecutive = 0
+		b.consecutive, b.doubts = 0, doubts{}
 		b.suspects.answered(b.now())
 		return true
 	}
@@ -196,12 +198,14 @@ func (b *breaker) count(failure error) bool {
 		}
 	}
 	b.culprits.failed(s)
-	culprit := b.culprits.are(s.aggregate)
+	culprit := b.culprits.are(s.aggregate) || !s.outage && b.doubts.excuses(s.aggregate)
 	if b.state != gobreaker.StateClosed {
 		b.turns.failed(s.aggregate)
 	}
-	if b.state != gobreaker.StateClosed && b.probes.failed(s, culprit, b.cfg) {
-		b.consecutive, b.suspects = 0, suspects{}
+	if b.state != gobreaker.StateClosed && b.probes.failed(s, culprit, b.doubts.times(b.ruled), b.cfg) {
+		b.doubts.closed(b.probes)
+		b.suspects.ended()
+		b.consecutive = 0
 		b.lone = true
 		return true
 	}
@@ -209,9 +213,11 @@ func (b *breaker) count(failure error) bool {
 	switch {
 	case s.outage:
 		b.consecutive++
+		b.ruled = false
 	case b.state != gobreaker.StateClosed:
 	case rule:
 		b.consecutive = max(b.consecutive+1, b.cfg.Consecutive)
+		b.ruled = true
 	default:
 		return true
 	}

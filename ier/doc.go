@@ -22,7 +22,7 @@
 //	as the record's     three aggregates did, and it is the rule            the target: suspects.go
 //	as the record's     the same ones did in five outages, and ended none   the records: culprits.go
 //	in any way          it was a probe of an open breaker                   the target stays out
-//	in any way          for long nobody probes but one or two, or culprits  the records, and the breaker closes: probes.go
+//	in any way          for long nobody probes but one or two, or culprits  the records, and the breaker closes: probes.go, doubts.go
 //
 // What a target calls the record's alone, see contracts.OwnOf, is an answer, and not looked at here.
 // Each file has one judgement and a bounded memory for it, and says when it forgets; breaker_test.go

@@ -18,8 +18,8 @@ type probes struct {
 const loneFor = 10
 
 // failed notes a probe that failed, and reports whether it is one too many of so few
-// aggregates.
-func (p *probes) failed(s *suspect, culprit bool, cfg BreakerConfig) bool {
+// aggregates, who did so for so many times the time of loneFor.
+func (p *probes) failed(s *suspect, culprit bool, times int, cfg BreakerConfig) bool {
 	if s.outage || s.others {
 		*p = probes{}
 		return false
@@ -34,7 +34,10 @@ func (p *probes) failed(s *suspect, culprit bool, cfg BreakerConfig) bool {
 	if p.calls++; p.calls == 1 {
 		p.since = s.at
 	}
-	return p.calls >= loneFor && s.at.Sub(p.since) >= loneFor*cfg.OpenFor
+	if len(p.aggregates) == 0 {
+		times = 1 // culprits have been told already
+	}
+	return p.calls >= loneFor && s.at.Sub(p.since) >= time.Duration(times)*loneFor*cfg.OpenFor
 }
 
 // turns has those that wait at an open breaker probe in turn: one that fails whatever

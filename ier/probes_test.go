@@ -14,14 +14,19 @@ import (
 // themselves, they end the outage: nothing else would, and they count from then on.
 func TestLoneProbesEndAnOutage(t *testing.T) {
 	tests := []struct {
-		name   string
-		errs   []error
-		first  []int // the aggregates of the first probes
-		then   []int // and of all others, in turn; 0: of a record before others that nobody has in memory
-		late   bool  // each probe is as late as ten would take
-		closes int   // the probe that closes the breaker, from 1; 0: none
+		name     string
+		errs     []error
+		first    []int // the aggregates of the first probes
+		then     []int // and of all others, in turn; 0: of a record before others that nobody has in memory
+		rule     bool  // it was out as all failed for themselves, not as they said so
+		outFirst int   // so many of the first probes fail as in an outage
+		late     bool  // each probe is as late as ten would take
+		closes   int   // the probe that closes the breaker, from 1; 0: none
 	}{
 		{name: "one aggregate", errs: []error{errAttributable}, then: []int{1}, closes: 11},
+		{name: "one aggregate of those it was found by", rule: true, errs: []error{errAttributable}, then: []int{1}, closes: 161},
+		{name: "two aggregates of those it was found by, slowly", rule: true, errs: []error{errAttributable}, then: []int{1, 2}, late: true, closes: 16},
+		{name: "it was found by that, and says outage later", rule: true, errs: []error{errAttributable}, outFirst: 1, then: []int{1}, closes: 12},
 		{name: "two aggregates", errs: []error{errAttributable}, then: []int{1, 2}, closes: 11},
 		{name: "two aggregates, slowly", errs: []error{errAttributable}, then: []int{1, 2}, late: true, closes: 10},
 		{name: "one of two goes", errs: []error{errAttributable}, first: []int{1}, then: []int{2}, closes: 11},
@@ -37,12 +42,15 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				target := &switched{err: errAttributable}
+				target := &switched{err: errOut}
+				if test.rule {
+					target.err = errAttributable
+				}
 				r := setup(t, Config{Targets: map[string]Target{"A": target}})
 				for i := range 5 {
 					deliverOf(t, r, i)
 				}
-				const most = 40 // probes
+				const most = 200 // probes
 				for i := range most {
 					aggregate := test.then[i%len(test.then)]
 					if i < len(test.first) {
@@ -53,6 +61,9 @@ func TestLoneProbesEndAnOutage(t *testing.T) {
 						time.Sleep(loneFor * BreakerConfig{}.withDefaults().OpenFor)
 					}
 					target.err = test.errs[i%len(test.errs)]
+					if i < test.outFirst {
+						target.err = errOut
+					}
 					job := newJob(1, "A")
 					if job.Record.AggregateID = fmt.Sprint(aggregate); aggregate == 0 {
 						job.Others = []string{"A"}
@@ -106,6 +117,12 @@ func (p *probing) asks(aggregate string) bool {
 	job := newJob(1, "A")
 	job.Record = recordOf(aggregate)
 	return len(p.router.Deliver(p.t.Context(), []*Job{job}, nil)[0].Failed) > 0
+}
+
+// sound sends what is taken.
+func (p *probing) sound() {
+	p.target.err = nil
+	deliver(p.t, p.router, 1)
 }
 
 // waits lasts until one of an aggregate may probe.

@@ -37,6 +37,10 @@ func (s *suspects) answered(at time.Time) {
 	s.row, s.rowed, s.since = s.row[:0], 0, time.Time{}
 }
 
+// ended notes that an outage ended without an answer: that others failed still says
+// that the target may be out, though nothing of it is to be blamed on an outage now.
+func (s *suspects) ended() { *s = suspects{row: s.row, rowed: s.rowed} }
+
 // failed notes a call that failed, whatever it says of the target, and reports
 // whether failing is the rule: for so many calls in a row, or for that share of
 // enough calls within the window.

@@ -86,3 +86,45 @@ func TestPoisonIsNoOutage(t *testing.T) {
 	f.append(poison, 2)
 	f.eventually("they are dead", func() bool { return len(f.deadLetters()) == len(poison) })
 }
+
+// A target that fails whatever little it is sent is found to be out by the third
+// aggregate, though the first two were dead before it came: nothing more of it is
+// dead-lettered, however often it probes alone.
+func TestAnOutageThatIsSeenOneByOneBuriesTwo(t *testing.T) { seenOneByOne(t, newCloud(t)) }
+
+func TestAnOutageThatIsSeenOneByOneBuriesTwoOnGoogle(t *testing.T) { seenOneByOne(t, onGoogle(t)) }
+
+func seenOneByOne(t *testing.T, c *cloud) {
+	t.Helper()
+	f := setup(t, c)
+	f.retries(3, 10*time.Millisecond)
+	f.withQueue(nil)
+	var out atomic.Bool
+	out.Store(true)
+	var calls atomic.Int64
+	f.script(func(_ context.Context, target string, _ *contracts.Record) error {
+		if target == "FUNNEL" && out.Load() {
+			calls.Add(1)
+			return failure(contracts.Attributable, "Internal")
+		}
+		return nil
+	})
+	r := f.run()
+	var all []*contracts.Record
+	for a := range 3 {
+		all = append(all, f.record("wsOutbox", "TaskCompleted", fmt.Sprintf("a-%d", a), 1))
+	}
+	for i, rec := range all[:2] {
+		f.append([]*contracts.Record{rec}, 1)
+		f.eventually("it is dead", func() bool { return len(f.deadLetters()) == i+1 })
+	}
+	f.append(all[2:], 1)
+	f.eventually("the target is out", func() bool { return f.breakerOpen(r, "FUNNEL") })
+	before := calls.Load()
+	f.eventually("probes fail", func() bool { return calls.Load() >= before+15 || len(f.deadLetters()) > 2 })
+	if n := len(f.deadLetters()); n > 2 {
+		t.Errorf("%d dead letters, want those of before it was plain", n)
+	}
+	out.Store(false)
+	f.eventually("the third arrives", func() bool { return f.unmarked(all[2:], contracts.Delivered) == 0 })
+}
