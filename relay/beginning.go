@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // beginning is the time from the take-over of an outbox to its first delivery.
@@ -20,16 +22,16 @@ type beginning struct {
 	over  *atomic.Bool
 	pages *sync.WaitGroup // lanes whose first page is not there yet
 
-	until time.Time // from then on no mark of the owner before comes any more
-	looks *atomic.Int64
-	turn  chan struct{} // holds a token of who looks
+	until  time.Time // from then on no mark of the owner before comes any more
+	looks  *joint
+	looked *atomic.Bool // a look that began then has succeeded
 }
 
 // newBeginning makes one that began at began. What the owner before wrote last is
 // applied within that long after.
 func newBeginning(lanes int, shared bool, began time.Time, within time.Duration) beginning {
 	b := beginning{
-		over: new(atomic.Bool), pages: new(sync.WaitGroup), until: began.Add(within), looks: new(atomic.Int64), turn: make(chan struct{}, 1),
+		over: new(atomic.Bool), pages: new(sync.WaitGroup), until: began.Add(within), looks: newJoint(), looked: new(atomic.Bool),
 	}
 	if b.pages.Add(lanes); !shared { // there was no other owner
 		b.over.Store(true)
@@ -38,26 +40,36 @@ func newBeginning(lanes int, shared bool, began time.Time, within time.Duration)
 	return b
 }
 
-// lookAgain takes what is in backoff since a page was read. Readers that ask at
-// the same time share a look that begins after all of them asked. It returns
-// when that look succeeded, or with ctx.
+// lookAgain takes what is in backoff since a page was read, unless a mark could not
+// come any more when it was taken last. Readers that ask at the same time share a look.
+// It returns when that succeeded, or with ctx.
 func (o *outbox) lookAgain(ctx context.Context) {
 	b := &o.begun
-	if b.over.Load() && !o.now().Before(b.until) {
+	if b.looked.Load() {
 		return
 	}
-	next := b.looks.Load() + 1
-	select {
-	case b.turn <- struct{}{}:
-		defer func() { <-b.turn }()
-	case <-ctx.Done():
-		return
+	b.looks.do(ctx, func() bool {
+		if b.looked.Load() {
+			return true
+		}
+		last := !o.now().Before(b.until)
+		o.loadRetrying(ctx)
+		if last && ctx.Err() == nil {
+			b.looked.Store(true)
+		}
+		return ctx.Err() == nil
+	})
+}
+
+// lookEarly has what is in backoff looked at beside the first pages, or before them
+// where nothing else orders them, if no mark of another owner can come any more.
+func (o *outbox) lookEarly(ctx context.Context, g *errgroup.Group) {
+	switch {
+	case o.begun.over.Load():
+		o.lookAgain(ctx)
+	case !o.now().Before(o.begun.until):
+		g.Go(func() error { o.lookAgain(ctx); return nil })
 	}
-	if b.looks.Load() >= next {
-		return
-	}
-	b.looks.Add(1)
-	o.loadRetrying(ctx)
 }
 
 // settleIn ends the beginning, unless ctx ends before.

@@ -74,10 +74,8 @@ func (o *outbox) run(ctx context.Context) error {
 	for range o.spec.Lanes() {
 		o.backlog.begins() // until its reader has looked
 	}
-	if o.begun.over.Load() { // else each lane's first page is followed by that
-		o.loadRetrying(ctx)
-	}
 	g, ctx := errgroup.WithContext(ctx)
+	o.lookEarly(ctx, g)
 	g.Go(func() error { o.settleIn(ctx); return nil })
 	for _, in := range o.intakes {
 		r := o.newReader(in)

@@ -26,6 +26,7 @@ func testReader(t *testing.T, page ...Doc) *reader {
 	t.Helper()
 	r, _ := newTestRelay(t)
 	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
+	o.begun.looked.Store(true) // it is not at its beginning
 	o.store, o.tuning.PageSize = &onePage{page: page}, len(page)
 	in := o.intakes[0]
 	return &reader{outbox: o, intake: in, scan: o.laneScan(in), window: 10, log: o.log, begun: func() {}}
