@@ -92,10 +92,11 @@ func (r *Relay) ring(bells ...dlq.Bell) {
 }
 
 // takeUp begins an outbox, once what is frozen is known: the owner before may
-// have frozen an aggregate in its last moment. It reports false when ctx ended.
+// have frozen an aggregate in its last moment. Those that begin together share a look
+// at that. It reports false when ctx ended.
 func (r *Relay) takeUp(ctx context.Context, o *outbox) bool {
 	if r.shared && r.queue != nil {
-		r.followFreezes().load(ctx)
+		r.takeUps.do(ctx, func() bool { r.followFreezes().load(ctx); return ctx.Err() == nil })
 	}
 	if ctx.Err() != nil {
 		return false
