@@ -46,3 +46,17 @@ func TestBacklogThatStandsStillKeepsNoListenerClosed(t *testing.T) {
 		t.Error("it is never over")
 	}
 }
+
+// A Firestore that takes long for a page is asked less often.
+func TestPollsGiveWayToABusyFirestore(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0:                      time.Second,
+		100 * time.Millisecond: time.Second,
+		250 * time.Millisecond: 2 * time.Second,
+		time.Minute:            5 * time.Second,
+	} {
+		if got := pollAgain(took); got != want {
+			t.Errorf("after a page that took %v the next comes after %v, want %v", took, got, want)
+		}
+	}
+}
