@@ -140,12 +140,15 @@ func (j *judge) killed(who string) {
 // what it marks: the time that a process has to give back a share.
 const slowCommit = 2 * time.Second
 
-// sent notes a commit that is sent, or a read that one waits for. What it returns ends
-// that.
-func (j *judge) sent(x *wire, at time.Duration) (ended func()) {
+// sent notes a commit that is sent, or a read that one waits for, and whether it will
+// have no answer. What it returns ends that.
+func (j *judge) sent(x *wire, at time.Duration, never bool) (ended func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := &trouble{who: x.who, from: at}
+	if never {
+		t.from -= slowCommit
+	}
 	j.flying[t] = struct{}{}
 	return func() {
 		j.mu.Lock()

@@ -95,9 +95,9 @@ func (x *wire) slowness(d *draw) time.Duration {
 // it returns is the read's: not before that moment, and past once it is told.
 func (x *wire) read(ctx context.Context, name string, f func() time.Time) (time.Time, error) {
 	d := x.world.chance.of(x.identity() + name)
+	began := x.world.elapsed()
 	if !strings.HasPrefix(name, "page ") && !strings.HasPrefix(name, "count ") { // what is written waits for those
-		began := x.world.elapsed()
-		defer x.world.judge.sent(x, began)()
+		defer x.world.judge.sent(x, began, false)()
 		defer func() { x.world.judge.answered(x, began, x.world.elapsed(), nil) }()
 	}
 	x.step("read")
@@ -105,6 +105,7 @@ func (x *wire) read(ctx context.Context, name string, f func() time.Time) (time.
 		return time.Time{}, err
 	}
 	if x.world.hits(d, hangs, x.instance) != nil {
+		defer x.world.judge.sent(x, began, true)()
 		return time.Time{}, x.sleep(ctx, time.Hour)
 	}
 	if fault := x.world.hits(d, down, x.instance); fault != nil {
@@ -157,7 +158,6 @@ func (x *wire) commit(ctx context.Context, writes []dlq.Write) ([]time.Time, err
 		return nil, x.sleep(ctx, 0)
 	}
 	began := w.elapsed()
-	defer w.judge.sent(x, began)()
 	answer := make(chan outcome, 1)
 	there, back := d.way()+x.slowness(d), d.way()
 	survives := d.hit(0.5) // the end of who sent it
@@ -166,6 +166,7 @@ func (x *wire) commit(ctx context.Context, writes []dlq.Write) ([]time.Time, err
 		survives = true
 	}
 	never := w.hits(d, hangs, x.instance) != nil
+	defer w.judge.sent(x, began, never)()
 	dropped := never && d.hit(0.5)
 	fails, aborted, lost := w.hits(d, down, x.instance), w.hits(d, aborts, x.instance), w.hits(d, lostAnswers, x.instance)
 	equal := d.hit(w.plan.Equal)
