@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,9 +47,9 @@ func TestJointLooksBeginAfterAllAsked(t *testing.T) {
 func TestJointLooksThatFailAreMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJoint()
-		looks := 0
+		var looks atomic.Int64
 		look := func(ok bool) func() bool {
-			return func() bool { looks++; time.Sleep(time.Second); return ok }
+			return func() bool { looks.Add(1); time.Sleep(time.Second); return ok }
 		}
 		for _, ok := range []bool{true, false, true} {
 			go j.do(t.Context(), look(ok))
@@ -60,8 +61,8 @@ func TestJointLooksThatFailAreMadeAgain(t *testing.T) {
 			t.Error("it returned before its look")
 		}
 		time.Sleep(time.Minute)
-		if looks != 3 {
-			t.Errorf("%d looks, want 3: the second failed", looks)
+		if n := looks.Load(); n != 3 {
+			t.Errorf("%d looks, want 3: the second failed", n)
 		}
 	})
 }
