@@ -118,3 +118,27 @@ func TestDoubtsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// What counted since an outage was ended by failing stands, though another follows.
+func TestWhatCountsAfterLoneProbesIsNotForgiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := out(t)
+		for p.router.Open("A") {
+			p.waits("alone")
+			p.asks("alone")
+		}
+		time.Sleep(time.Second)
+		p.asks("alone")
+		counted := time.Now()
+		time.Sleep(time.Second)
+		for i := range 2 {
+			p.asks(fmt.Sprintf("other-%d", i))
+		}
+		if !p.router.Open("A") {
+			t.Fatal("the target is not out")
+		}
+		if p.router.WasOut("A", counted) {
+			t.Error("what counted while the breaker was closed is of the next outage")
+		}
+	})
+}
