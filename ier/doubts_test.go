@@ -70,10 +70,7 @@ func TestAllAreDeadThatFailForThemselvesWhereNothingElseIsSent(t *testing.T) {
 func TestWhoProbedAloneHasNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := out(t)
-		for p.router.Open("A") {
-			p.waits("alone")
-			p.asks("alone")
-		}
+		p.endsIt("alone")
 		for range 20 {
 			if p.asks("alone"); p.router.Open("A") {
 				t.Fatal("the target is out for one that ended the outage by failing")
@@ -93,10 +90,7 @@ func TestAnAnswerEndsDoubts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := out(t)
 		for range 3 {
-			for p.router.Open("A") {
-				p.waits("alone")
-				p.asks("alone")
-			}
+			p.endsIt("alone")
 			p.sound()
 			for _, aggregate := range []string{"alone", "b", "alone", "c", "alone"} {
 				p.asks(aggregate)
@@ -123,10 +117,7 @@ func TestDoubtsAreBounded(t *testing.T) {
 func TestWhatCountsAfterLoneProbesIsNotForgiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := out(t)
-		for p.router.Open("A") {
-			p.waits("alone")
-			p.asks("alone")
-		}
+		p.endsIt("alone")
 		time.Sleep(time.Second)
 		p.asks("alone")
 		counted := time.Now()

@@ -119,6 +119,14 @@ func (p *probing) asks(aggregate string) bool {
 	return len(p.router.Deliver(p.t.Context(), []*Job{job}, nil)[0].Failed) > 0
 }
 
+// endsIt has an aggregate end the outage: it probes alone, and fails, for long enough.
+func (p *probing) endsIt(aggregate string) {
+	for p.router.Open("A") {
+		p.waits(aggregate)
+		p.asks(aggregate)
+	}
+}
+
 // sound sends what is taken.
 func (p *probing) sound() {
 	p.target.err = nil
