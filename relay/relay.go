@@ -102,7 +102,7 @@ func New(c Config) (*Relay, error) {
 		shared: c.Leases != nil,
 		queue:  c.Queue, burials: &burials{queue: c.Queue}, siblings: slices.Clone(c.Siblings),
 	}
-	r.takeUps = newJoint()
+	r.takeUps = newJoint(takeUpGather)
 	r.freezes = newFreezes(c.Queue, c.Log, r.metrics)
 	r.controls = &laneControls{queue: c.Queue, pools: r.pools, log: c.Log}
 	laneMetrics := lanes.NewMetrics(c.Registerer)

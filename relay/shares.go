@@ -91,6 +91,10 @@ func (r *Relay) ring(bells ...dlq.Bell) {
 	}
 }
 
+// takeUpGather is how long the first of the outboxes that one commit gave this instance
+// waits for the others, far less than the read takes that they share.
+const takeUpGather = 5 * time.Millisecond
+
 // takeUp begins an outbox, once what is frozen is known: the owner before may
 // have frozen an aggregate in its last moment. Those that begin together share a look
 // at that. It reports false when ctx ended.
