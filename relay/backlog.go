@@ -98,7 +98,6 @@ func (r *reader) poll(ctx context.Context) (listen bool, err error) {
 	}
 	_, generation := r.intake.start()
 	state := r.outbox.health.listener(r.scan)
-	took := time.Duration(0)
 	for {
 		limit, _ := r.intake.windowBounds(r.window)
 		r.settled(limit)
@@ -117,11 +116,9 @@ func (r *reader) poll(ctx context.Context) (listen bool, err error) {
 				return false, nil
 			}
 			continue
-		case <-time.After(pollAgain(took)):
+		case <-time.After(pollAgain(r.took)):
 		}
-		began := r.outbox.now()
 		taken, on, err := r.bridge(ctx, generation)
-		took = r.outbox.now().Sub(began)
 		if ctx.Err() == nil {
 			state.paged(r.outbox.now(), err)
 		}

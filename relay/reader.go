@@ -25,10 +25,11 @@ type reader struct {
 	scan   Scan
 	window int // the listener's limit, unless its records are large
 	log    *zap.Logger
-	behind bool   // a backlog is read, or what was read of it is not settled yet
-	begun  func() // tells that the first page is there
-	looked func() // tells that the first backlog was read, if there was one
-	late   bool   // its lane is read once records are seen in it
+	behind bool          // a backlog is read, or what was read of it is not settled yet
+	begun  func()        // tells that the first page is there
+	looked func()        // tells that the first backlog was read, if there was one
+	late   bool          // its lane is read once records are seen in it
+	took   time.Duration // its last page
 }
 
 // run reads until ctx ends, from when its lane is to be read.
@@ -222,9 +223,11 @@ func (r *reader) fetch(ctx context.Context, after Position) (page []Doc, full bo
 	scan.After = after
 	scan.Limit, scan.Bytes = r.intake.pageBounds(r.outbox.tuning.PageSize)
 	r.outbox.metrics.pages.WithLabelValues(r.outbox.spec.Name, string(r.intake.lane)).Inc()
+	began := r.outbox.now()
 	if page, err = r.outbox.store.Page(ctx, scan); err != nil {
 		return nil, false, err
 	}
+	r.took = r.outbox.now().Sub(began)
 	return page, len(page) >= scan.Limit || len(page) > 0 && page[len(page)-1].More, nil
 }
 

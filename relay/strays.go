@@ -20,9 +20,8 @@ import (
 const strayWindow = 20
 
 // strayPoll is how long strays wait at most for their next page while they have no
-// listener, and with them the first record of a lane that is not read. It is pollEvery at
-// first. Most of these pages are empty, and some servers read the whole collection for
-// each.
+// listener, and with them the first record of a lane that is not read. Most of these
+// pages are empty, and some servers read the whole collection for each.
 const strayPoll = 5 * time.Second
 
 // watchStrays takes strays as they come. Records of a lane that is not read yet have
@@ -76,8 +75,9 @@ func (o *outbox) listenForStrays(ctx context.Context, scan Scan, log *zap.Logger
 // are many of them.
 func (o *outbox) pollStrays(ctx context.Context, scan Scan, many bool, log *zap.Logger) {
 	state := o.health.listener(scan)
-	for wait := pollEvery; ; wait = min(2*wait, strayPoll) {
+	for {
 		works, over := o.worksOff()
+		wait := strayPoll
 		switch {
 		case many:
 			over, wait = nil, pollEvery
