@@ -98,8 +98,7 @@ func TestE2EAlertsFire(t *testing.T) {
 	c := openClinicAt(t, at, env)
 	c.serveWithin()
 	addr := strings.TrimPrefix(c.url, "http://")
-	eventually(t, "every outbox is owned, and its listeners are proven alive", func() bool {
-		s := scrape(t, addr)
+	proven := func(s scraped) bool { // a machine that stands still has leases lapse
 		for text, value := range s {
 			switch metric, labels := series(t, text); {
 			case metric == "relay_lease_held" && value != "1",
@@ -108,6 +107,9 @@ func TestE2EAlertsFire(t *testing.T) {
 			}
 		}
 		return true
+	}
+	eventually(t, "every outbox is owned, and its listeners are proven alive", func() bool {
+		return proven(scrape(t, addr))
 	})
 	before := scrape(t, addr)
 
@@ -135,7 +137,7 @@ func TestE2EAlertsFire(t *testing.T) {
 	var after scraped
 	patiently(t, "the metrics tell of all of it", 2*testPatience, 200*time.Millisecond, func() bool {
 		after = scrape(t, addr)
-		return above(after, `relay_dlq_items{state="blocked",tier="SECURITY_BLOCK"}`) && above(after, "relay_frozen_aggregates") &&
+		return proven(after) && above(after, `relay_dlq_items{state="blocked",tier="SECURITY_BLOCK"}`) && above(after, "relay_frozen_aggregates") &&
 			above(after, `relay_breaker_state{target="ORG_SCHEDULE"}`) && above(after, `relay_target_waiting_records{target="ORG_SCHEDULE"}`) &&
 			above(after, `relay_lane_paused{lane="BACKGROUND_LANE"}`)
 	})

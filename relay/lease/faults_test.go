@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
@@ -93,11 +94,15 @@ func TestLapseAndRecover(t *testing.T) {
 			t.Error("while it has lapsed, the share is owned and the instance is not ready")
 		}
 		w.pass(2 * time.Second)
+		tells := func() float64 { return testutil.ToFloat64(a.keeper.metrics.held.WithLabelValues(had[0])) }
+		if tells() != 0 {
+			t.Error("relay_lease_held counts a lease that has lapsed")
+		}
 		a.client.with(func(f *faults) { f.down = false })
 		w.until("the lease is valid again", l.Valid)
 		w.pass(2 * w.term)
-		if told := w.happened("A", "", "told"); len(told) > 0 || !slices.Equal(a.owned(), had) {
-			t.Errorf("A has %v of %v, and was told %v", a.owned(), had, told)
+		if told := w.happened("A", "", "told"); len(told) > 0 || !slices.Equal(a.owned(), had) || tells() != 1 {
+			t.Errorf("A has %v of %v, was told %v, and tells %v of the first", a.owned(), had, told, tells())
 		}
 		if a.count(eventLapsed) != a.count(eventRecovered) || a.count(eventLapsed) < len(had) {
 			t.Errorf("%d lapsed, %d recovered, want as many as A had", a.count(eventLapsed), a.count(eventRecovered))

@@ -134,7 +134,7 @@ func (k *Keeper) noticeLapses() {
 			continue
 		}
 		h.lapsed = true
-		k.metrics.count(eventLapsed)
+		k.metrics.lapse(h.id)
 		k.log.Warn("lease lapsed: nothing of the share is begun until it is renewed", zap.String("share", h.id), zap.Time("since", h.lease.Since()))
 	}
 }

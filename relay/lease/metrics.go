@@ -35,7 +35,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, shares []string) *metrics {
 	m := &metrics{
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "relay_lease_held", Help: "1 for each share that this instance owns.",
+			Name: "relay_lease_held", Help: "1 for each share that this instance owns, by a lease that has not lapsed.",
 		}, []string{"share"}),
 		since: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "relay_lease_since_timestamp_seconds", Help: "When this instance took each share, by Firestore's clock; 0 for a share that it does not own.",
@@ -67,6 +67,18 @@ func (m *metrics) count(e event) { m.events.WithLabelValues(string(e)).Inc() }
 func (m *metrics) hold(share string, since time.Time) {
 	m.held.WithLabelValues(share).Set(1)
 	m.since.WithLabelValues(share).Set(float64(since.UnixMicro()) / 1e6)
+}
+
+// lapse notes that nothing of a share that is owned is begun for now, and recover that
+// it is again.
+func (m *metrics) lapse(share string) {
+	m.held.WithLabelValues(share).Set(0)
+	m.count(eventLapsed)
+}
+
+func (m *metrics) recover(share string) {
+	m.held.WithLabelValues(share).Set(1)
+	m.count(eventRecovered)
 }
 
 // leave notes that a share is owned no more.

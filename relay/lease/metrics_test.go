@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestMetricsTellSinceWhen: a share that is owned since when, and 0 for the others.
+// TestMetricsTellSinceWhen: a share that is owned since when, and 0 for the others. One
+// whose lease has lapsed is nobody's until it is renewed.
 func TestMetricsTellSinceWhen(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := newMetrics(registry, []string{"accOutbox", "orgOutbox"})
@@ -36,6 +37,16 @@ func TestMetricsTellSinceWhen(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, told()); diff != "" {
 		t.Errorf("owned (-want +got):\n%s", diff)
+	}
+	m.lapse("accOutbox")
+	want["relay_lease_held accOutbox"] = 0
+	if diff := cmp.Diff(want, told()); diff != "" {
+		t.Errorf("lapsed (-want +got):\n%s", diff)
+	}
+	m.recover("accOutbox")
+	want["relay_lease_held accOutbox"] = 1
+	if diff := cmp.Diff(want, told()); diff != "" {
+		t.Errorf("recovered (-want +got):\n%s", diff)
 	}
 	m.leave("accOutbox")
 	want["relay_lease_held accOutbox"], want["relay_lease_since_timestamp_seconds accOutbox"] = 0, 0

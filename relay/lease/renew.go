@@ -98,7 +98,7 @@ func (k *Keeper) renewed(c *claim, updated, sent time.Time) {
 	c.lease.trust(sent.Add(validFor(k.config.Term)))
 	if c.lapsed && c.lease.Valid() {
 		c.lapsed = false
-		k.metrics.count(eventRecovered)
+		k.metrics.recover(c.id)
 		k.log.Info("lease renewed after it had lapsed: nobody had it in between", zap.String("share", c.id))
 	}
 }
