@@ -95,7 +95,7 @@ func (b *bench) measure(ctx context.Context) error {
 			rounds = 1
 		}
 		for round := range rounds {
-			for _, who := range b.opts.sides(m) {
+			for _, who := range inTurn(b.opts.sides(m), round) {
 				if ctx.Err() != nil {
 					return errors.Join(failed, ctx.Err())
 				}
@@ -104,6 +104,13 @@ func (b *bench) measure(ctx context.Context) error {
 		}
 	}
 	return failed
+}
+
+// inTurn has another side begin each round: a machine that becomes slower as it is at
+// work, as many rented ones do, would always be slow for the same one.
+func inTurn(sides []table.Side, round int) []table.Side {
+	first := round % max(len(sides), 1)
+	return slices.Concat(sides[first:], sides[:first])
 }
 
 func (b *bench) measureOne(ctx context.Context, m measure, who table.Side, round int) error {

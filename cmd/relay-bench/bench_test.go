@@ -116,3 +116,21 @@ func TestRelayThatCannotStartIsTold(t *testing.T) {
 		t.Errorf("error = %v, want what the relay said", err)
 	}
 }
+
+// Each side is the first of a round in turn, and the last.
+func TestEachSideBeginsARound(t *testing.T) {
+	sides := []table.Side{sideFloor, sidePolled, sideRelay}
+	var got [][]table.Side
+	for round := range 4 {
+		got = append(got, inTurn(sides, round))
+	}
+	want := [][]table.Side{
+		{sideFloor, sidePolled, sideRelay}, {sidePolled, sideRelay, sideFloor}, {sideRelay, sideFloor, sidePolled}, {sideFloor, sidePolled, sideRelay},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rounds (-want +got):\n%s", diff)
+	}
+	if got := inTurn(nil, 1); len(got) > 0 {
+		t.Errorf("of no sides: %v", got)
+	}
+}

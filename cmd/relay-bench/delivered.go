@@ -19,9 +19,10 @@ const (
 	// records again, and countShare how many times as long as the last count took, which
 	// Google's emulator answers by reading every document: at four counts a second they
 	// took a fifth of what a side drained with. They only find the end: the times that
-	// are reported are the server's.
+	// are reported are the server's. Where all wait for processors, countMost is enough.
 	countEvery = 250 * time.Millisecond
 	countShare = 8
+	countMost  = 3 * time.Second
 	// stalled is how long a side may deliver nothing before it is given up.
 	stalled = 60 * time.Second
 	// countedPerRead is how many documents a count goes through for one billed read.
@@ -53,7 +54,7 @@ func (s *stage) awaitDelivered(ctx context.Context, r *running, n int) error {
 			return fmt.Errorf("await delivery of %d records, %d are delivered: %w", n, delivered, r.Ended())
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(max(countEvery, countShare*took)):
+		case <-time.After(min(max(countEvery, countShare*took), countMost)):
 		}
 	}
 }
