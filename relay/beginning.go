@@ -31,7 +31,7 @@ type beginning struct {
 // applied within that long after.
 func newBeginning(lanes int, shared bool, began time.Time, within time.Duration) beginning {
 	b := beginning{
-		over: new(atomic.Bool), pages: new(sync.WaitGroup), until: began.Add(within), looks: newJoint(0), looked: new(atomic.Bool),
+		over: new(atomic.Bool), pages: new(sync.WaitGroup), until: began.Add(within), looks: newJoint(), looked: new(atomic.Bool),
 	}
 	if b.pages.Add(lanes); !shared { // there was no other owner
 		b.over.Store(true)

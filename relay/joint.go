@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"sync/atomic"
-	"time"
 )
 
 // joint has callers that ask for the same at the same time share one look at it, which
@@ -11,12 +10,9 @@ import (
 type joint struct {
 	begun, done atomic.Int64  // looks; done is the last that succeeded
 	turn        chan struct{} // holds a token of who looks
-	gather      time.Duration // how long a look waits for others that are about to ask
 }
 
-func newJoint(gather time.Duration) *joint {
-	return &joint{turn: make(chan struct{}, 1), gather: gather}
-}
+func newJoint() *joint { return &joint{turn: make(chan struct{}, 1)} }
 
 // do returns once a look that began after it was called succeeded, by this caller or
 // by another; or with ctx, or when the caller's own has failed. look reports whether it
@@ -29,7 +25,7 @@ func (j *joint) do(ctx context.Context, look func() bool) {
 	case <-ctx.Done():
 		return
 	}
-	if j.done.Load() >= next || !sleep(ctx, j.gather) {
+	if j.done.Load() >= next {
 		return
 	}
 	if n := j.begun.Add(1); look() {

@@ -12,7 +12,7 @@ import (
 // of them asked.
 func TestJointLooksBeginAfterAllAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := newJoint(0)
+		j := newJoint()
 		var began []time.Duration
 		start := time.Now()
 		look := func() bool {
@@ -46,7 +46,7 @@ func TestJointLooksBeginAfterAllAsked(t *testing.T) {
 // A look that fails counts for nobody else, and whoever gives up waits no longer.
 func TestJointLooksThatFailAreMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := newJoint(0)
+		j := newJoint()
 		var looks atomic.Int64
 		look := func(ok bool) func() bool {
 			return func() bool { looks.Add(1); time.Sleep(time.Second); return ok }
@@ -63,23 +63,6 @@ func TestJointLooksThatFailAreMadeAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		if n := looks.Load(); n != 3 {
 			t.Errorf("%d looks, want 3: the second failed", n)
-		}
-	})
-}
-
-// Outboxes that one commit gave this instance ask a moment after each other, and share
-// a look all the same.
-func TestJointLooksGatherWhoIsAboutToAsk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j := newJoint(takeUpGather)
-		var looks atomic.Int64
-		for range 6 {
-			go j.do(t.Context(), func() bool { looks.Add(1); time.Sleep(time.Second); return true })
-			time.Sleep(takeUpGather / 10)
-		}
-		time.Sleep(time.Minute)
-		if n := looks.Load(); n != 1 {
-			t.Errorf("%d looks, want one", n)
 		}
 	})
 }

@@ -43,6 +43,8 @@ type grant interface {
 	Valid() bool
 	// Ended reports whether there will be none any more.
 	Ended() bool
+	// Since is the server's time of the commit that gave it; zero if none did.
+	Since() time.Time
 	// Idle is for how long nobody had the right when it was given.
 	Idle() time.Duration
 }
@@ -124,5 +126,7 @@ type always struct{}
 func (always) Valid() bool { return true }
 
 func (always) Ended() bool { return false }
+
+func (always) Since() time.Time { return time.Time{} }
 
 func (always) Idle() time.Duration { return math.MaxInt64 }

@@ -71,7 +71,7 @@ type Relay struct {
 
 	queue    *dlq.Queue
 	burials  *burials
-	takeUps  *joint // looks at the freezes as outboxes begin
+	takeUps  *takeUps // looks at the freezes as outboxes begin
 	freezes  *freezes
 	controls *laneControls
 	replays  replays
@@ -102,7 +102,7 @@ func New(c Config) (*Relay, error) {
 		shared: c.Leases != nil,
 		queue:  c.Queue, burials: &burials{queue: c.Queue}, siblings: slices.Clone(c.Siblings),
 	}
-	r.takeUps = newJoint(takeUpGather)
+	r.takeUps = newTakeUps()
 	r.freezes = newFreezes(c.Queue, c.Log, r.metrics)
 	r.controls = &laneControls{queue: c.Queue, pools: r.pools, log: c.Log}
 	laneMetrics := lanes.NewMetrics(c.Registerer)

@@ -38,6 +38,7 @@ type asked struct {
 
 func (*asked) Ended() bool { return false }
 
+func (*asked) Since() time.Time    { return time.Time{} }
 func (*asked) Idle() time.Duration { return 0 }
 
 func (a *asked) Valid() bool {

@@ -91,16 +91,11 @@ func (r *Relay) ring(bells ...dlq.Bell) {
 	}
 }
 
-// takeUpGather is how long the first of the outboxes that one commit gave this instance
-// waits for the others, far less than the read takes that they share.
-const takeUpGather = 5 * time.Millisecond
-
 // takeUp begins an outbox, once what is frozen is known: the owner before may
-// have frozen an aggregate in its last moment. Those that begin together share a look
-// at that. It reports false when ctx ended.
+// have frozen an aggregate in its last moment. It reports false when ctx ended.
 func (r *Relay) takeUp(ctx context.Context, o *outbox) bool {
 	if r.shared && r.queue != nil {
-		r.takeUps.do(ctx, func() bool { r.followFreezes().load(ctx); return ctx.Err() == nil })
+		r.takeUps.look(ctx, o.grant.Since(), r.followFreezes().load)
 	}
 	if ctx.Err() != nil {
 		return false

@@ -21,6 +21,7 @@ func (l *lapsing) Valid() bool { return !l.lapsed.Load() && !l.ended.Load() }
 
 func (l *lapsing) Ended() bool { return l.ended.Load() }
 
+func (l *lapsing) Since() time.Time    { return time.Time{} }
 func (l *lapsing) Idle() time.Duration { return 0 }
 
 // outageStore does not answer the first commit, and loses a lease over it.

@@ -212,6 +212,7 @@ func (never) Valid() bool { return false }
 
 func (never) Ended() bool { return true }
 
+func (never) Since() time.Time    { return time.Time{} }
 func (never) Idle() time.Duration { return 0 }
 
 // Without the lease of its outbox a replay begins no more than a record does.
