@@ -22,7 +22,7 @@ type beginning struct {
 	over  *atomic.Bool
 	pages *sync.WaitGroup // lanes whose first page is not there yet
 
-	until  time.Time // from then on no mark of the owner before comes any more
+	until  time.Time // from then on no write of the owner before comes any more; it may have passed
 	looks  *joint
 	looked *atomic.Bool // a look that began then has succeeded
 }

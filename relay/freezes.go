@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -29,6 +30,7 @@ type freezes struct {
 	ended    prometheus.Counter
 
 	mu         sync.Mutex // before any ledger's lock
+	asOf       time.Time  // when the last read of all of them began
 	aggregates map[string]*frozen
 	doubtful   map[string]struct{} // to be read again: it may be gone
 	voids      int                 // burials that were void since the start
@@ -135,6 +137,24 @@ func (z *freezes) part(o *outbox) {
 		}
 	}
 	z.count.Set(float64(len(z.aggregates)))
+}
+
+// read takes in all freezes as a read saw them that began at began.
+func (z *freezes) read(all []*dlq.Freeze, began time.Time) (news bool) {
+	news = z.told(all)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if began.After(z.asOf) {
+		z.asOf = began
+	}
+	return news
+}
+
+// known reports whether all that were there at a moment have been read since.
+func (z *freezes) known(at time.Time) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return !z.asOf.Before(at)
 }
 
 // told takes in all freezes as a watch or a poll saw them. One that is missing

@@ -84,11 +84,12 @@ func (r *Relay) followFreezes() *follower {
 			return r.queue.WatchFreezes(ctx, func(all []*dlq.Freeze) { r.freezes.told(all) })
 		},
 		poll: func(ctx context.Context) (bool, error) {
+			began := r.now()
 			all, err := r.allFreezes(ctx)
 			if err != nil {
 				return false, err
 			}
-			return r.freezes.told(all), nil
+			return r.freezes.read(all, began), nil
 		},
 	}
 }

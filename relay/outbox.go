@@ -65,7 +65,7 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 	}
 	o.guard = guard{o.log, r.metrics.panics}
 	o.newIntakes(r.memories)
-	o.begun = newBeginning(len(spec.Lanes()), r.shared, o.now(), r.tuning.CommitTimeout-min(g.Idle(), r.tuning.CommitTimeout))
+	o.begun = newBeginning(len(spec.Lanes()), r.shared, o.now(), r.tuning.CommitTimeout-g.Idle())
 	return o
 }
 

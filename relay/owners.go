@@ -56,11 +56,11 @@ func (r *Relay) newOwners(c Config) (owners, error) {
 		names = append(names, s.String())
 	}
 	if c.Leases == nil {
-		return &alone{shares: append(names, lease.Queue), work: r.work, store: c.Store, log: c.Log, over: r.over, now: r.now}, nil
+		return &alone{shares: append(names, lease.Queue), ready: r.known, work: r.work, store: c.Store, log: c.Log, over: r.over, now: r.now}, nil
 	}
 	return lease.New(lease.Config{
 		Store: c.Leases.Store, Instance: c.Leases.Instance, Revision: c.Leases.Revision, Shares: names, Term: c.Leases.Term,
-		Work: func(ctx context.Context, l *lease.Lease) []Write { return r.work(ctx, l.Share(), l) },
+		Ready: r.known, Work: func(ctx context.Context, l *lease.Lease) []Write { return r.work(ctx, l.Share(), l) },
 		Note: r.note, Beat: c.Leases.Beat, StopBudget: r.tuning.StopBudget, Log: c.Log.Named("lease"), Registerer: c.Registerer,
 	})
 }
@@ -68,6 +68,7 @@ func (r *Relay) newOwners(c Config) (owners, error) {
 // alone owns everything, always: for a relay that has no other beside it.
 type alone struct {
 	shares []string
+	ready  <-chan struct{} // closed when work may begin
 	work   func(ctx context.Context, share string, g grant) []Write
 	store  Store
 	log    *zap.Logger
@@ -82,6 +83,11 @@ var errWorkEnded = errors.New("its work ended before it was told to")
 
 // Run implements owners. It fails when a share's work ends by itself.
 func (a *alone) Run(ctx context.Context) error {
+	select {
+	case <-a.ready:
+	case <-ctx.Done():
+		return nil
+	}
 	a.run(a.now())
 	defer a.run(time.Time{})
 	g, ctx := errgroup.WithContext(ctx)

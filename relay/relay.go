@@ -71,7 +71,8 @@ type Relay struct {
 
 	queue    *dlq.Queue
 	burials  *burials
-	takeUps  *takeUps // looks at the freezes as outboxes begin
+	known    chan struct{} // closed once freezes and lane controls are
+	takeUps  *takeUps      // looks at the freezes as outboxes begin
 	freezes  *freezes
 	controls *laneControls
 	replays  replays
@@ -102,7 +103,7 @@ func New(c Config) (*Relay, error) {
 		shared: c.Leases != nil,
 		queue:  c.Queue, burials: &burials{queue: c.Queue}, siblings: slices.Clone(c.Siblings),
 	}
-	r.takeUps = newTakeUps()
+	r.known, r.takeUps = make(chan struct{}), newTakeUps()
 	r.freezes = newFreezes(c.Queue, c.Log, r.metrics)
 	r.controls = &laneControls{queue: c.Queue, pools: r.pools, log: c.Log}
 	laneMetrics := lanes.NewMetrics(c.Registerer)
@@ -143,16 +144,19 @@ func (r *Relay) Run(ctx context.Context) error {
 	if r.queue != nil {
 		follow = []*follower{r.followFreezes(), r.followLanes()}
 	}
-	loadAll(fetch, follow) // before anything is read that may be frozen or paused
+	g.Go(func() error { return r.owners.Run(fetch) }) // which owns nothing before these are known
+	loadAll(fetch, follow)
 	var settling sync.WaitGroup
 	for _, lane := range contracts.Lanes() {
 		settling.Go(func() { r.settlers[lane].run(work) })
 		r.pools[lane].Start(work)
 	}
+	if fetch.Err() == nil {
+		close(r.known)
+	}
 	for _, f := range follow {
 		g.Go(func() error { return f.run(fetch) })
 	}
-	g.Go(func() error { return r.owners.Run(fetch) })
 	g.Go(func() error { r.proveInTurn(fetch); return nil })
 	for _, s := range r.siblings {
 		g.Go(func() error { return r.runSibling(fetch, s) })

@@ -92,9 +92,10 @@ func (r *Relay) ring(bells ...dlq.Bell) {
 }
 
 // takeUp begins an outbox, once what is frozen is known: the owner before may
-// have frozen an aggregate in its last moment. It reports false when ctx ended.
+// have frozen an aggregate in its last moment, unless that was before they were read
+// last. It reports false when ctx ended.
 func (r *Relay) takeUp(ctx context.Context, o *outbox) bool {
-	if r.shared && r.queue != nil {
+	if r.shared && r.queue != nil && !r.freezes.known(o.begun.until) {
 		r.takeUps.look(ctx, o.grant.Since(), r.followFreezes().load)
 	}
 	if ctx.Err() != nil {

@@ -79,18 +79,29 @@ func (k *Keeper) take(ctx context.Context, idle time.Duration, leases []leaseDoc
 
 func (k *Keeper) takeTogether(ctx context.Context, idle time.Duration, leases []leaseDoc) error {
 	nonce, sent := k.nonces.next()
-	writes := make([]dlq.Write, len(leases), len(leases)+1)
+	at, err := k.commit(ctx, append(k.takings(leases, nonce), ring(nonce))...)
+	k.changes++
+	if err != nil {
+		return err
+	}
+	k.taken(leases, idle, at, sent)
+	return nil
+}
+
+// takings are the writes that take leases.
+func (k *Keeper) takings(leases []leaseDoc, nonce string) []dlq.Write {
+	writes := make([]dlq.Write, len(leases), len(leases)+2) // for what goes along
 	for i, d := range leases {
 		writes[i] = conditioned(d.share, d.updated, map[string]any{
 			fieldKind: kindLease, fieldShare: d.share, fieldOwner: k.name, fieldNonce: nonce, fieldSince: dlq.ServerTime{},
 			fieldTerm: k.config.Term.Milliseconds(), fieldRenewals: 0, fieldNote: "",
 		})
 	}
-	at, err := k.commit(ctx, append(writes, ring(nonce))...)
-	k.changes++
-	if err != nil {
-		return err
-	}
+	return writes
+}
+
+// taken begins the shares whose leases were taken at at, by a commit that was sent at sent.
+func (k *Keeper) taken(leases []leaseDoc, idle time.Duration, at, sent time.Time) {
 	for _, d := range leases {
 		from := d.owner // whose lease had run out
 		if _, mine := k.nonces.mine(d.nonce); mine {
@@ -99,7 +110,6 @@ func (k *Keeper) takeTogether(ctx context.Context, idle time.Duration, leases []
 		k.log.Info("lease taken", zap.String("share", d.share), zap.String("from", from), zap.Duration("age", d.age()))
 		k.begin(d.share, idle, at, sent)
 	}
-	return nil
 }
 
 // freeStrays releases leases that an earlier commit of this instance took, whose

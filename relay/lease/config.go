@@ -57,6 +57,10 @@ type Config struct {
 	// Work at a time.
 	Work func(ctx context.Context, l *Lease) []dlq.Write
 
+	// Ready is closed once this instance may own shares: until then it takes no part,
+	// and no other gives it any. nil: it may from the start.
+	Ready <-chan struct{}
+
 	// Note says in a few words how a share does that this instance has. It is
 	// told with each renewal to the others, see Holder. It must not block. nil:
 	// nothing is told.
@@ -96,6 +100,11 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Beat == nil {
 		c.Beat = func() {}
+	}
+	if c.Ready == nil {
+		ready := make(chan struct{})
+		close(ready)
+		c.Ready = ready
 	}
 	if c.Log == nil {
 		c.Log = zap.NewNop()

@@ -161,6 +161,13 @@ func (w *world) note(node, share, what string, cause error) {
 	w.events = append(w.events, happening{node, share, what, cause, time.Now()})
 }
 
+// forget has nothing happened so far.
+func (w *world) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = nil
+}
+
 // happened returns what happened so far: "" stands for any.
 func (w *world) happened(node, share, what string) []happening {
 	w.mu.Lock()

@@ -89,6 +89,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	})
 	defer stopped()
 	k.aside.Go(func() { k.bell.follow(calls) })
+	k.enter(ctx, calls)
 
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -136,17 +136,27 @@ func (k *Keeper) see(ctx context.Context, s sighting) {
 		k.lookBy(time.Now())
 		return
 	}
-	if k.view.rung != s.view.rung {
-		k.rungAt = s.view.at
+	k.adopt(s.view)
+	k.listenAgain(s.view.at)
+	k.lookAtExpiry(s.view)
+	k.act(ctx, s.view)
+}
+
+// adopt makes v what is known.
+func (k *Keeper) adopt(v view) {
+	if k.view.rung != v.rung {
+		k.rungAt = v.at
 	}
 	k.mu.Lock()
-	k.view = s.view
+	k.view = v
 	k.mu.Unlock()
-	k.listenAgain(s.view.at)
-	if at, some := s.view.expiry(k.nonces); some {
+}
+
+// lookAtExpiry has a look begin when the first of what others have in v runs out.
+func (k *Keeper) lookAtExpiry(v view) {
+	if at, some := v.expiry(k.nonces); some {
 		k.lookBy(at)
 	}
-	k.act(ctx, s.view)
 }
 
 // listenAgain has the bell's listener rebuilt that has not told of what was seen a

@@ -19,12 +19,10 @@ func (k *Keeper) register(ctx context.Context) {
 	for range 3 {
 		nonce, sent := k.nonces.next()
 		id := registrationPrefix + k.name
-		at, err := k.commit(ctx, conditioned(id, updated, map[string]any{
-			fieldKind: kindInstance, fieldInstance: k.name, fieldSince: dlq.ServerTime{}, fieldNonce: nonce,
-			fieldTerm: k.config.Term.Milliseconds(), fieldStopping: k.stopping, fieldRevision: k.config.Revision, fieldShares: k.config.Shares,
-		}), ring(nonce))
+		at, err := k.commit(ctx, k.registration(updated, nonce), ring(nonce))
 		if err == nil {
-			k.registered(id, at, sent)
+			k.registered(at, sent)
+			k.lookBy(time.Now())
 			return
 		}
 		if !isRefused(err) {
@@ -40,7 +38,8 @@ func (k *Keeper) register(ctx context.Context) {
 		sent, mine := k.nonces.mine(there.nonce)
 		switch {
 		case mine && there.exists() && !sent.IsZero():
-			k.registered(id, there.updated, sent)
+			k.registered(there.updated, sent)
+			k.lookBy(time.Now())
 			return
 		case mine || !there.live():
 			updated = there.updated
@@ -59,12 +58,21 @@ func (k *Keeper) rename() {
 	k.log.Warn("another live instance goes by this name, taking a longer one", zap.String("name", k.name))
 }
 
-func (k *Keeper) registered(id string, updated, sent time.Time) {
+// registration is the write that makes it, in the place of one that stood at updated.
+func (k *Keeper) registration(updated time.Time, nonce string) dlq.Write {
+	return conditioned(registrationPrefix+k.name, updated, map[string]any{
+		fieldKind: kindInstance, fieldInstance: k.name, fieldSince: dlq.ServerTime{}, fieldNonce: nonce,
+		fieldTerm: k.config.Term.Milliseconds(), fieldStopping: k.stopping, fieldRevision: k.config.Revision, fieldShares: k.config.Shares,
+	})
+}
+
+// registered notes that the registration stood at updated, by a write that was sent at sent.
+func (k *Keeper) registered(updated, sent time.Time) {
+	id := registrationPrefix + k.name
 	me := &claim{id: id, updated: updated, lease: newLease(id, updated, k.epoch)}
 	me.lease.trust(sent.Add(validFor(k.config.Term)))
 	k.setMe(me)
 	k.renewAt = sent.Add(k.config.Term / renewEvery)
-	k.lookBy(time.Now())
 	k.log.Info("instance registered", zap.String("name", k.name))
 }
 
