@@ -53,9 +53,24 @@ func (q *Queue) FreezesOf(ctx context.Context, aggregateIDs ...string) ([]*Freez
 }
 
 // WatchFreezes calls f with all freezes, now and after each change, until ctx
-// ends or the listener fails. It always returns an error.
+// ends or the listener fails. It always returns an error. A freeze that did not change
+// is the same one each time: with thousands of them most are not decoded again.
 func (q *Queue) WatchFreezes(ctx context.Context, f func([]*Freeze)) error {
-	return q.store.Watch(ctx, Query{Collection: contracts.CollectionFrozen}, func(docs []Doc) { f(decodeFreezes(docs)) })
+	before := make(map[string]*Freeze) // by document ID
+	return q.store.Watch(ctx, Query{Collection: contracts.CollectionFrozen}, func(docs []Doc) {
+		all, now := make([]*Freeze, 0, len(docs)), make(map[string]*Freeze, len(docs))
+		for _, d := range docs {
+			freeze := before[d.ID]
+			if freeze == nil || !freeze.UpdateTime.Equal(d.UpdateTime) {
+				freeze = DecodeFreeze(d)
+			}
+			if now[d.ID] = freeze; freeze.AggregateID != "" {
+				all = append(all, freeze)
+			}
+		}
+		before = now
+		f(all)
+	})
 }
 
 // Fence is the write that lets a commit succeed only while the freeze stands as

@@ -21,7 +21,8 @@ type Store interface {
 	// An error says by behaviour what it means; see CommitError.
 	Commit(ctx context.Context, writes []Write) (time.Time, error)
 	// Watch calls f with the whole result of q, now and after each change, until
-	// ctx ends or the listener fails. It always returns an error.
+	// ctx ends or the listener fails. It always returns an error. f must not change the
+	// documents' fields: those of what did not change come again with the next result.
 	Watch(ctx context.Context, q Query, f func([]Doc)) error
 }
 

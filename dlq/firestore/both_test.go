@@ -12,6 +12,7 @@ var both = []struct {
 	{"store merges", testStoreMerges},
 	{"store tells what a commit changed", testStoreTellsWhatACommitChanged},
 	{"store watches", testStoreWatches},
+	{"store watches many documents", testStoreWatchesManyDocuments},
 	{"50 replays at once have one winner", testReplayRace},
 	{"replay and discard race", testReplayDiscardRace},
 	{"releases race", testReleaseRace},

@@ -230,3 +230,44 @@ func TestStoreCounts(t *testing.T) {
 		}
 	}
 }
+
+// What did not change comes again as it was decoded, with the time of the new result; what
+// was deleted and made again does not.
+func testStoreWatchesManyDocuments(t *testing.T, f *fixture) {
+	write := func(id string, n int) dlq.Write {
+		return dlq.Write{Collection: "c", ID: id, Op: dlq.OpSet, Fields: map[string]any{"n": n, "of": map[string]any{"id": id}}}
+	}
+	f.commit(write("a", 1), write("b", 1), write("c", 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	seen := make(chan []dlq.Doc)
+	go f.store.Watch(ctx, dlq.Query{Collection: "c"}, func(docs []dlq.Doc) {
+		select {
+		case seen <- docs:
+		case <-ctx.Done():
+		}
+	})
+	before := <-seen
+	for _, step := range []struct {
+		writes []dlq.Write
+		want   map[string]int64
+	}{
+		{[]dlq.Write{write("b", 2)}, map[string]int64{"a": 1, "b": 2, "c": 1}},
+		{[]dlq.Write{{Collection: "c", ID: "a", Op: dlq.OpDelete}}, map[string]int64{"b": 2, "c": 1}},
+		{[]dlq.Write{write("a", 3)}, map[string]int64{"a": 3, "b": 2, "c": 1}},
+	} {
+		f.commit(step.writes...)
+		now := <-seen
+		got := make(map[string]int64)
+		for _, d := range now {
+			got[d.ID] = d.Fields["n"].(int64)
+			if d.Fields["of"].(map[string]any)["id"] != d.ID || !d.ReadTime.After(before[0].ReadTime) || d.UpdateTime.IsZero() {
+				t.Errorf("%s is %+v", d.ID, d)
+			}
+		}
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("watched (-want +got):\n%s", diff)
+		}
+		before = now
+	}
+}
