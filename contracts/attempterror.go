@@ -15,6 +15,21 @@ type AttemptError struct {
 // MaxErrorBytes bounds lastError and every stored error message, in bytes.
 const MaxErrorBytes = 1024
 
+// Clip cuts a text to MaxErrorBytes, at a character's edge.
+func Clip(s string) string {
+	if len(s) <= MaxErrorBytes {
+		return s
+	}
+	s = s[:MaxErrorBytes]
+	for len(s) > 0 && s[len(s)-1]&0xC0 == 0x80 {
+		s = s[:len(s)-1]
+	}
+	if len(s) > 0 && s[len(s)-1] >= 0xC0 {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
 // Names of an AttemptError's fields in Firestore, on a record and in the
 // errors of a dead letter.
 const (

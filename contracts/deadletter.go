@@ -95,7 +95,7 @@ const (
 	DeadFieldLastReplay     = "lastReplay"    // how the last one ended
 	DeadFieldAuthorizedBy   = "authorizedBy"  // SECURITY_BLOCK: who authorized its replay
 	DeadFieldConsumer       = "consumer"      // who could not handle it; absent: it could not be delivered
-	DeadFieldRecordTrimmed  = "recordTrimmed" // its record lacks its payload, which stands in the outbox alone
+	DeadFieldRecordTrimmed  = "recordTrimmed" // its record lacks its payload, which stands in the outbox, and in record.envelope where that is
 	// DeadFieldRelayTraceparent names the span in which it was buried, if that was sampled.
 	DeadFieldRelayTraceparent = "relayTraceparent"
 )

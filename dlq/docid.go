@@ -9,7 +9,7 @@ import (
 // not reach the client, which would take a slash for a path.
 func possibleID(id string) bool {
 	switch {
-	case id == "" || id == "." || id == ".." || len(id) > maxIDBytes:
+	case id == "" || id == "." || id == ".." || len(id) > MaxIDBytes:
 		return false
 	case strings.Contains(id, "/") || !utf8.ValidString(id):
 		return false

@@ -45,8 +45,8 @@ func (f Filter) check() error {
 // tells; empty: nothing. Firestore compares the first 1,500 bytes of a value.
 func TextFaults(name, text string) []string {
 	switch {
-	case len(text) > maxIDBytes:
-		return []string{fmt.Sprintf("%s has %d bytes, more than %d", name, len(text), maxIDBytes)}
+	case len(text) > MaxIDBytes:
+		return []string{fmt.Sprintf("%s has %d bytes, more than %d", name, len(text), MaxIDBytes)}
 	case !utf8.ValidString(text):
 		return []string{name + " is not text in UTF-8"}
 	}

@@ -8,8 +8,8 @@ import (
 	"outboxrelay/contracts"
 )
 
-// maxIDBytes is Firestore's bound on a document ID.
-const maxIDBytes = 1500
+// MaxIDBytes is Firestore's bound on a document ID.
+const MaxIDBytes = 1500
 
 // ID turns an idempotency key into the dead letter's document ID. It is the
 // key itself, except for what Firestore forbids: "/" and "%" are escaped as in
@@ -23,10 +23,10 @@ func ID(key string) string {
 	case strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__"):
 		id = "%5F" + id[1:]
 	}
-	if len(id) > maxIDBytes {
+	if len(id) > MaxIDBytes {
 		sum := sha256.Sum256([]byte(key))
 		tail := "~" + hex.EncodeToString(sum[:])
-		id = strings.ToValidUTF8(id[:maxIDBytes-len(tail)], "") + tail
+		id = strings.ToValidUTF8(id[:MaxIDBytes-len(tail)], "") + tail
 	}
 	return id
 }

@@ -16,7 +16,7 @@ type Item struct {
 	Outbox           string
 	RecordPath       string         // "outbox/documentID"
 	Record           map[string]any // the whole record as it stood; the store's own values when it is written, plain ones when it was read
-	RecordTrimmed    bool           // the copy lacks its payload, which stands only in the outbox document: both would not fit into one
+	RecordTrimmed    bool           // the copy lacks its payload, which stands in the outbox document, and in the body of a consumer's message; see Whole
 	EventID          string
 	EventType        string
 	TraceID          string

@@ -12,7 +12,7 @@ func TestTokenKeepsItsPosition(t *testing.T) {
 	for _, want := range []position{
 		{At: time.Date(2026, 11, 21, 10, 0, 0, 123456000, time.UTC), ID: "event:agg:1"},
 		{ID: "a%2Fb\u2028<&>"},
-		{At: time.Date(2026, 11, 21, 10, 0, 0, 123456789, time.UTC), ID: strings.Repeat("\x01", maxIDBytes)},
+		{At: time.Date(2026, 11, 21, 10, 0, 0, 123456789, time.UTC), ID: strings.Repeat("\x01", MaxIDBytes)},
 	} {
 		got, err := parseToken(token("list", Filter{}, want))
 		if err != nil {

@@ -66,13 +66,8 @@ func (d *deadLetter) copyDoc(doc Doc) {
 
 // copy takes in the record as it stood.
 func (d *deadLetter) copy(record map[string]any) {
-	d.item.Record, d.size = record, roughSize(record)
+	d.item.Record, d.size = record, dlq.SizeOf(record)
 }
-
-// trimAbove is the size of a record above which a dead letter goes without
-// its copy of the payload: the copy must fit into Firestore's 1 MiB together
-// with the dead letter's own fields.
-const trimAbove = 900 << 10
 
 // How far a dead letter's writes are cut down, see settlement.slim.
 const (
@@ -87,14 +82,11 @@ const (
 func (d *deadLetter) writes(record Write, st *settlement) []Write {
 	r := st.entry.rec
 	item := d.item
-	if st.slim >= slimTrimmed || d.size > trimAbove {
-		item.Record, item.RecordTrimmed = withoutPayload(item.Record), true
+	if st.slim >= slimTrimmed || d.size > dlq.CutAbove {
+		item.Record, item.RecordTrimmed = dlq.WithoutPayload(item.Record), true
 	}
 	if st.slim >= slimBare {
-		item.Record = bare(item.Record)
-		for _, text := range []*string{&item.EventID, &item.EventType, &item.TraceID, &item.IdempotencyKey, &item.AggregateID} {
-			*text = clip(*text)
-		}
+		item = item.Bare()
 	}
 	known := st.entry.outbox.burials.groups.known(dlq.GroupOf(&item).ID)
 	var writes []Write
@@ -172,63 +164,15 @@ func remains(e *entry) map[string]any {
 	return fields
 }
 
-func withoutPayload(record map[string]any) map[string]any {
-	out := make(map[string]any, len(record))
-	for k, v := range record {
-		if k != contracts.FieldPayload {
-			out[k] = v
-		}
-	}
-	return out
-}
-
-// bare keeps of a record's copy what a record is made of, without its payload.
-// A value that is larger than any sound one goes too: it stands in the outbox.
-func bare(record map[string]any) map[string]any {
-	out := make(map[string]any)
-	for _, name := range contracts.RecordFields() {
-		if v, ok := record[name]; ok && name != contracts.FieldPayload && roughSize(v) <= bareValue {
-			out[name] = v
-		}
-	}
-	return out
-}
-
-// bareValue is the most that a value takes in a bare copy: all of them together
-// are far under Firestore's 1 MiB.
-const bareValue = 16 << 10
-
 // keptErrors bounds what a dead letter keeps of its record's errors, in number
 // and in size: a record may hold anything where they belong.
 func keptErrors(errs []contracts.AttemptError) []contracts.AttemptError {
 	kept := dlq.BoundErrors(errs)
 	for i := range kept {
 		e := &kept[i]
-		e.Target, e.Code, e.Message = clip(e.Target), clip(e.Code), clip(e.Message)
+		e.Target, e.Code, e.Message = contracts.Clip(e.Target), contracts.Clip(e.Code), contracts.Clip(e.Message)
 	}
 	return kept
-}
-
-// roughSize estimates the bytes that a value takes in a commit.
-func roughSize(v any) int {
-	n := 0
-	switch v := v.(type) {
-	case string:
-		return len(v) + 2
-	case []byte:
-		return len(v) + 2
-	case map[string]any:
-		for k, e := range v {
-			n += len(k) + 4 + roughSize(e)
-		}
-		return n
-	case []any:
-		for _, e := range v {
-			n += 2 + roughSize(e)
-		}
-		return n
-	}
-	return 12
 }
 
 // inTheWay reports whether a commit may have been refused for what stands in the dead
@@ -268,22 +212,7 @@ func (s *settler) collided(ctx context.Context, d *deadLetter) error {
 
 // lastError is the text that lastError holds for a failure.
 func lastError(target, code, message string) string {
-	return clip(target + ": " + code + ": " + message)
-}
-
-// clip cuts a message to what SPEC allows, at a character's edge.
-func clip(s string) string {
-	if len(s) <= contracts.MaxErrorBytes {
-		return s
-	}
-	s = s[:contracts.MaxErrorBytes]
-	for len(s) > 0 && s[len(s)-1]&0xC0 == 0x80 {
-		s = s[:len(s)-1]
-	}
-	if len(s) > 0 && s[len(s)-1] >= 0xC0 {
-		s = s[:len(s)-1]
-	}
-	return s
+	return contracts.Clip(target + ": " + code + ": " + message)
 }
 
 // backoff is the wait before the next attempt after `attempts` failures:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 	"outboxrelay/lanes"
 	"outboxrelay/relay/feed"
 )
@@ -50,7 +51,7 @@ func (e *entry) describe(d Doc, in *intake) {
 	e.Record = feed.Record{
 		Sight: d.sight(), Origin: feed.Read, Aggregate: aggregateKey(e.outbox.spec.Name, rec.AggregateID), AggregateID: rec.AggregateID,
 		Version: rec.AggregateVersion, Faulty: len(e.faults) > 0, Retrying: rec.Status == contracts.Retrying,
-		Size: recordOverhead + int64(len(e.data)+roughSize(rec.Payload)), Owner: e,
+		Size: recordOverhead + int64(len(e.data)+dlq.SizeOf(rec.Payload)), Owner: e,
 	}
 	var needs []string
 	if !e.Faulty {

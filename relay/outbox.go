@@ -130,7 +130,7 @@ func (o *outbox) submit(e *entry) {
 	}
 	if len(e.faults) > 0 {
 		e.trail.refuse(e.faults)
-		e.rec.LastError = clip("contract violation: " + e.faults.Error())
+		e.rec.LastError = contracts.Clip("contract violation: " + e.faults.Error())
 		e.rec.AttemptErrors = append(e.rec.AttemptErrors, faultErrors(e.faults, o.now())...)
 		o.bury(e, contracts.ContractViolation, e.tier)
 		return
@@ -204,7 +204,7 @@ func (o *outbox) refused(e *entry) {
 func faultErrors(faults contracts.Faults, at time.Time) []contracts.AttemptError {
 	out := make([]contracts.AttemptError, len(faults))
 	for i, f := range faults {
-		out[i] = contracts.AttemptError{At: at, Code: string(contracts.ContractViolation), Message: clip(f.String())}
+		out[i] = contracts.AttemptError{At: at, Code: string(contracts.ContractViolation), Message: contracts.Clip(f.String())}
 	}
 	return out
 }

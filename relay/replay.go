@@ -175,11 +175,11 @@ func (p *replay) skipTwins() {
 func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed []contracts.AttemptError, err error) {
 	attempt := item.Replays + 1
 	fault := func(target, code, message string) []contracts.AttemptError {
-		return []contracts.AttemptError{{At: r.now(), Attempt: attempt, Target: target, Code: code, Message: clip(message)}}
+		return []contracts.AttemptError{{At: r.now(), Attempt: attempt, Target: target, Code: code, Message: contracts.Clip(message)}}
 	}
 	_, id, _ := strings.Cut(item.RecordPath, "/")
-	fields := item.Record
-	if item.RecordTrimmed || len(fields) == 0 {
+	fields, ok := item.Whole()
+	if !ok {
 		doc, ok, err := r.store.Get(ctx, item.Outbox, id)
 		switch {
 		case err != nil:

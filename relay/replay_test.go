@@ -162,6 +162,16 @@ func TestReplayJudgesBeforeItDelivers(t *testing.T) {
 				}
 			}, dlq.Round{}, []string{"RecordGone"},
 		},
+		{
+			"its record is gone, and its payload stands in the body of its message", func(f *fixture, item *dlq.Item, record *contracts.Record) {
+				delete(item.Record, "payload")
+				body, err := contracts.MarshalEnvelope(record)
+				if err != nil {
+					f.t.Fatal(err)
+				}
+				item.Record["envelope"], item.RecordTrimmed = string(body), true
+			}, dlq.Round{Acked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}}, nil,
+		},
 	}
 	f := setup(t, newCloud(t))
 	f.withQueue(nil)

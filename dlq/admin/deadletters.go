@@ -13,7 +13,7 @@ import (
 type DeadLetterDetail struct {
 	DeadLetter
 	Record          map[string]any `json:"record" doc:"The outbox record as it stood."`
-	RecordTrimmed   bool           `json:"recordTrimmed,omitempty" doc:"The copy lacks its payload, which stands in the outbox document alone: both would not fit into one."`
+	RecordTrimmed   bool           `json:"recordTrimmed,omitempty" doc:"The copy lacks its payload: it stands in the outbox document, and in envelope where the copy has that."`
 	PayloadWithheld string         `json:"payloadWithheld,omitempty" example:"the payload of a SECURITY_BLOCK dead letter is covered" doc:"Why part of the record is not shown, and how to see it."`
 	Actions         []Possible     `json:"actions" nullable:"false" doc:"What the caller may decide about it now."`
 	Order           *OrderNote     `json:"order,omitempty" doc:"What a replay would do to the order of its aggregate; left out where the caller may not ask for one now."`

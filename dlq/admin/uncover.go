@@ -11,7 +11,7 @@ import (
 type Uncovered struct {
 	ID            string         `json:"id" example:"7f0c:acc-1:3" doc:"The dead letter."`
 	Record        map[string]any `json:"record" doc:"The outbox record as it stood."`
-	RecordTrimmed bool           `json:"recordTrimmed,omitempty" doc:"The copy lacks its payload, which stands in the outbox document alone: both would not fit into one."`
+	RecordTrimmed bool           `json:"recordTrimmed,omitempty" doc:"The copy lacks its payload: it stands in the outbox document, and in envelope where the copy has that."`
 	Decision      Decision       `json:"decision" doc:"The audit entry of this look."`
 }
 

@@ -26,22 +26,23 @@ var _ inbox.DeadLetters = (*Letters)(nil)
 // tier an event has; nil: only its message does, and the tier is REVIEW_REQUIRED.
 func New(store dlq.Store, catalog *contracts.Catalog) *Letters { return &Letters{store, catalog} }
 
-// FieldEnvelope is the field of a dead letter's record that holds the body of the message as
-// it arrived.
-const FieldEnvelope = "envelope"
-
 const (
 	// maxEnvelopeBytes is how much of a body is kept beside the fields that were read of it:
 	// Firestore takes 1 MiB for both.
 	maxEnvelopeBytes = 400_000
-	// tries bounds the commits of one burial; the inbox comes again.
+	// tries bounds the commits of one burial that met another's; the inbox comes again.
 	tries = 5
 )
 
 // Bury implements inbox.DeadLetters.
 func (l *Letters) Bury(ctx context.Context, d inbox.DeadLetter) error {
-	item := l.item(d, time.Now().UTC().Truncate(time.Microsecond))
-	for n := 0; ; n++ {
+	whole := l.item(d, time.Now().UTC().Truncate(time.Microsecond))
+	by := cutNothing
+	item := cut(whole, by, d.Envelope)
+	for ; by < cutBare && dlq.SizeOf(item.Fields()) > dlq.CutAbove; item = cut(whole, by, d.Envelope) {
+		by++
+	}
+	for met := 0; ; {
 		writes, err := l.writes(ctx, item)
 		if err == nil && len(writes) > 0 {
 			_, err = l.store.Commit(ctx, writes)
@@ -49,10 +50,13 @@ func (l *Letters) Bury(ctx context.Context, d inbox.DeadLetter) error {
 		switch {
 		case err == nil:
 			return nil
-		case !dlq.IsRefused(err) || n >= tries:
-			return fmt.Errorf("bury event %s of consumer %s: %w", d.Record.EventID, d.Consumer, err)
-		case n > 0: // not only that somebody changed it: it may be too large
-			item.Record, item.RecordTrimmed = trimmed(item.Record), true
+		case refusesDocument(err) && by < cutBare:
+			by++
+			item = cut(whole, by, d.Envelope)
+		case dlq.IsRefused(err) && met < tries: // somebody changed it meanwhile
+			met++
+		default:
+			return fmt.Errorf("bury event %s of consumer %s: %w", contracts.Clip(d.Record.EventID), d.Consumer, err)
 		}
 	}
 }
@@ -87,7 +91,7 @@ func eventOf(i *dlq.Item) string {
 	if i.EventID != "" {
 		return i.EventID
 	}
-	body, _ := i.Record[FieldEnvelope].(string)
+	body, _ := i.Record[dlq.RecordFieldEnvelope].(string)
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(body)))
 }
 
@@ -128,6 +132,7 @@ func (l *Letters) item(d inbox.DeadLetter, at time.Time) *dlq.Item {
 	if id == "" {
 		id = contracts.DocumentID(rec.IdempotencyKey)
 	}
+	id = strings.ToValidUTF8(id[:min(len(id), dlq.MaxIDBytes)], "")
 	item := &dlq.Item{
 		ID: dlq.ID(rec.IdempotencyKey + "@" + d.Consumer), Tier: tier, OriginalTier: tier, State: tier.FirstState(), Reason: d.Reason,
 		Outbox: rec.Outbox, RecordPath: rec.Outbox + "/" + id, Record: recordOf(&rec, d.Envelope), EventID: rec.EventID, EventType: rec.EventType,
@@ -152,18 +157,7 @@ func recordOf(rec *contracts.Record, envelope []byte) map[string]any {
 		}
 	}
 	if len(envelope) <= maxEnvelopeBytes || len(rec.Fields) == 0 {
-		fields[FieldEnvelope] = strings.ToValidUTF8(string(envelope[:min(len(envelope), maxEnvelopeBytes)]), "?")
+		fields[dlq.RecordFieldEnvelope] = strings.ToValidUTF8(string(envelope[:min(len(envelope), maxEnvelopeBytes)]), "?")
 	}
 	return fields
-}
-
-// trimmed is a record without its payload and its body.
-func trimmed(record map[string]any) map[string]any {
-	out := make(map[string]any, len(record))
-	for name, v := range record {
-		if name != FieldEnvelope && name != contracts.FieldPayload {
-			out[name] = v
-		}
-	}
-	return out
 }

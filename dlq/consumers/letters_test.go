@@ -107,8 +107,8 @@ func TestADeadLetterOfAConsumerIsFound(t *testing.T) {
 	if diff := cmp.Diff(d.Errors, item.Errors); diff != "" {
 		t.Error(diff)
 	}
-	if item.Record[consumers.FieldEnvelope] != string(d.Envelope) {
-		t.Errorf("the envelope is %v, want it whole", item.Record[consumers.FieldEnvelope])
+	if item.Record[dlq.RecordFieldEnvelope] != string(d.Envelope) {
+		t.Errorf("the envelope is %v, want it whole", item.Record[dlq.RecordFieldEnvelope])
 	}
 	again, faults := contracts.DecodeRecord(item.Outbox, d.Record.ID, item.Record)
 	checked := f.catalog.Check(again, faults)
@@ -302,7 +302,7 @@ func TestWhatCouldNotBeReadIsKept(t *testing.T) {
 		Record: &contracts.Record{EventID: "e-1", EventType: "Odd", TraceID: "t-1", IdempotencyKey: "unread:1", Fields: map[string]any{}},
 	}
 	item := f.bury(d)
-	if item.Record[consumers.FieldEnvelope] != "no JSON ?" || item.EventID != "e-1" || !item.Versionless {
+	if item.Record[dlq.RecordFieldEnvelope] != "no JSON ?" || item.EventID != "e-1" || !item.Versionless {
 		t.Errorf("got %+v", item)
 	}
 }

@@ -80,7 +80,7 @@ func (d *desk) uncover(ctx context.Context, id, reason string) error {
 		return err
 	}
 	if u.RecordTrimmed {
-		fmt.Fprintln(d.Stderr, "the copy lacks the payload, which stands in the outbox document alone")
+		fmt.Fprintln(d.Stderr, "the copy lacks the payload: it stands in the outbox document, and in envelope where the copy has that")
 	}
 	return nil
 }
