@@ -16,11 +16,13 @@ type Pin struct {
 	DeadAt  time.Time
 	Replays int
 	Line    string // hash of its outbox and aggregate; empty: it stands alone
+
+	Consumer string // whose it is; empty: the relay's own
 }
 
 // PinOf is the item as it is.
 func PinOf(i *Item) Pin {
-	p := Pin{ID: i.ID, DeadAt: i.DeadAt, Replays: i.Replays}
+	p := Pin{ID: i.ID, DeadAt: i.DeadAt, Replays: i.Replays, Consumer: i.Consumer}
 	if i.AggregateID != "" {
 		sum := sha256.Sum256([]byte(i.Outbox + "\x00" + i.AggregateID))
 		p.Line = hex.EncodeToString(sum[:8])
@@ -62,6 +64,7 @@ const (
 	pinDeadAt  = "deadAt"
 	pinReplays = "replays"
 	pinLine    = "line"
+	pinOf      = "consumer" // left out where it is the relay's own
 )
 
 // pinCollection is where pinned items stand. They are written before the bulk
@@ -74,7 +77,7 @@ func pinCollection(pinned string) string {
 // Bounds of one document of pinned items.
 const (
 	chunkPins  = 500
-	chunkBytes = 512 << 10 // of their IDs: a document takes 1 MiB
+	chunkBytes = 512 << 10 // of their IDs and consumers: a document takes 1 MiB
 )
 
 // chunks renders pins as the writes of their documents, in order.
@@ -91,11 +94,15 @@ func chunks(pinned string, pins []Pin) []Write {
 		items, size = nil, 0
 	}
 	for _, p := range pins {
-		if len(items) == chunkPins || size+len(p.ID) > chunkBytes {
+		if len(items) == chunkPins || size+len(p.ID)+len(p.Consumer) > chunkBytes {
 			flush()
 		}
-		items = append(items, map[string]any{fieldID: p.ID, pinDeadAt: p.DeadAt, pinReplays: p.Replays, pinLine: p.Line})
-		size += len(p.ID)
+		item := map[string]any{fieldID: p.ID, pinDeadAt: p.DeadAt, pinReplays: p.Replays, pinLine: p.Line}
+		if p.Consumer != "" {
+			item[pinOf] = p.Consumer
+		}
+		items = append(items, item)
+		size += len(p.ID) + len(p.Consumer)
 	}
 	flush()
 	return out
@@ -105,7 +112,9 @@ func chunks(pinned string, pins []Pin) []Write {
 func decodePins(d Doc) []Pin {
 	var out []Pin
 	for _, m := range reading(d.Fields).objects(pinItems) {
-		out = append(out, Pin{ID: m.text(fieldID), DeadAt: m.time(pinDeadAt), Replays: int(m.integer(pinReplays)), Line: m.text(pinLine)})
+		out = append(out, Pin{
+			ID: m.text(fieldID), DeadAt: m.time(pinDeadAt), Replays: int(m.integer(pinReplays)), Line: m.text(pinLine), Consumer: m.text(pinOf),
+		})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ func TestChunksHoldAllPinsInOrder(t *testing.T) {
 		var want []Pin
 		size := rapid.SampledFrom([]int{10, 1500}).Draw(t, "bytes of an ID")
 		for n := range rapid.IntRange(0, 1300).Draw(t, "pins") {
-			want = append(want, Pin{ID: fmt.Sprintf("%0*d", size, n), DeadAt: time.Unix(int64(n), 0), Replays: n % 5, Line: fmt.Sprint(n % 7)})
+			want = append(want, Pin{ID: fmt.Sprintf("%0*d", size, n), DeadAt: time.Unix(int64(n), 0), Replays: n % 5, Line: fmt.Sprint(n % 7), Consumer: []string{"", "one"}[n%2]})
 		}
 		var got []Pin
 		last := ""

@@ -93,7 +93,7 @@ func (q *Queue) Asked(ctx context.Context, tier contracts.Tier, outboxes []strin
 var dueFields = []string{
 	contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldNextReplayAt, contracts.DeadFieldOutbox, contracts.FieldEventType,
 	contracts.FieldTraceID, contracts.FieldAggregateID, contracts.FieldAggregateVersion, contracts.FieldLane, contracts.DeadFieldPendingTargets,
-	contracts.DeadFieldReplaying, contracts.DeadFieldRecord + "." + contracts.FieldShard,
+	contracts.DeadFieldReplaying, contracts.DeadFieldConsumer, contracts.DeadFieldRecord + "." + contracts.FieldShard,
 }
 
 // scheduled finds what has a time for its replay, stands behind after and meets

@@ -31,19 +31,27 @@ func (q *Queue) callYounger(outer context.Context, item *Item) {
 	}
 }
 
+// maxYounger is how many younger dead letters of an aggregate are looked at for the next.
+const maxYounger = 512
+
 // nextAfter finds the open dead letters that come next after item in its aggregate and
 // outbox, without their records: mostly none or one, for one read. Where consumers have
-// some it looks at a few, as theirs come before their own alone.
+// some it looks at more, as theirs come before their own alone.
 func (q *Queue) nextAfter(ctx context.Context, item *Item) ([]*Item, error) {
 	if item.AggregateID == "" {
 		return nil, nil
 	}
-	younger, err := q.younger(ctx, item, 1)
-	if err == nil && len(younger) > 0 && (item.Consumer != "" || younger[0].Consumer != "") {
-		younger, err = q.younger(ctx, item, maxOlder)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find younger dead letters of the aggregate: %w", err)
+	var younger []*Item
+	for limit := 1; ; limit *= 8 {
+		var err error
+		if younger, err = q.younger(ctx, item, limit); err != nil {
+			return nil, fmt.Errorf("find younger dead letters of the aggregate: %w", err)
+		}
+		// The first of the relay's own, or of the same consumer, comes before all behind it that wait for item.
+		last := func(y *Item) bool { return y.Consumer == "" || y.Consumer == item.Consumer }
+		if len(younger) < limit || limit >= maxYounger || slices.ContainsFunc(younger, last) {
+			break
+		}
 	}
 	var next []*Item
 	for n, y := range younger {

@@ -136,19 +136,20 @@ func (r *run) relieve() {
 
 // askable returns at most limit pins that can be asked for while these are out: in
 // order, of each aggregate only the first that is not finished, and of those whom suits.
+// A consumer's stand in the way of that consumer's alone.
 func (r *run) askable(out []way, suits func(n int) bool, limit int) (all []int) {
-	busy := make(map[string]bool)
+	type place struct{ line, consumer string }
+	busy := make(map[place]bool)
 	for n, s := range r.states {
 		if len(all) >= limit {
 			break
 		}
-		line := r.pins[n].Line
-		if s.finished() || line != "" && busy[line] {
+		p := r.pins[n]
+		own := place{p.Line, p.Consumer}
+		if s.finished() || p.Line != "" && (busy[own] || busy[place{line: p.Line}]) {
 			continue
 		}
-		if line != "" {
-			busy[line] = true
-		}
+		busy[own] = p.Line != ""
 		if s == pinWaiting && suits(n) && r.holdup(n, out) == "" {
 			all = append(all, n)
 		}

@@ -210,3 +210,28 @@ func TestWhatIsHeldUpTakesNoRoom(t *testing.T) {
 		t.Errorf("%d are delivered, want %d: %v", got.Delivered, missing+others, dlqtest.Numbers(got))
 	}
 }
+
+// A consumer's dead letter stands in the way of that consumer's alone, and the relay's own in
+// that of all.
+func TestABulkDoesNotWaitForAnotherConsumersLetter(t *testing.T) {
+	f := setup(t)
+	f.out() // FUNNEL
+	f.Review()
+	letter := func(aggregate string, version int64, consumer, target string) *dlq.Item {
+		i := f.Letter("orgOutbox", "SkillRecognitionGranted", aggregate, version)
+		if i.Consumer, i.PendingTargets = consumer, []string{target}; consumer != "" {
+			i.ID = dlq.ID(i.IdempotencyKey + "@" + consumer)
+		}
+		return i
+	}
+	all := []*dlq.Item{
+		letter("org-1", 1, "projections", "FUNNEL"), letter("org-1", 2, "notifications", "NOTIF_ROUTER"), letter("org-1", 3, "", "NOTIF_ROUTER"),
+		letter("org-2", 1, "", "FUNNEL"), letter("org-2", 2, "notifications", "NOTIF_ROUTER"),
+	}
+	f.Bury(all...)
+	b := f.start(all...)
+	f.Eventually("what nothing comes before is delivered", func() bool { return f.Now(b).Delivered == 2 })
+	if now := f.Now(b); now.Failed > 0 || now.Skipped > 0 {
+		t.Errorf("%d failed and %d were skipped, want the others to wait", now.Failed, now.Skipped)
+	}
+}

@@ -29,15 +29,16 @@ func turn(now time.Time, item, older *dlq.Item) time.Time {
 	return now.Add(min(max(now.Sub(item.DeadAt)/4, 5*moment), most))
 }
 
-// line is the dead letters of one aggregate and outbox that wait, the lowest
-// version first: they are replayed one after another.
+// line is the dead letters of one aggregate and outbox that wait, of one consumer or the
+// relay's own, the lowest version first: they are replayed one after another. That a
+// consumer's comes behind the relay's own is looked at before each replay.
 type line struct {
 	key   lineKey
 	items []*waiting
 	busy  bool // a worker has the first
 }
 
-type lineKey struct{ outbox, aggregate, item string }
+type lineKey struct{ outbox, aggregate, consumer, item string }
 
 // lineOf is the line that an item stands in. Without an aggregate it stands
 // alone.
@@ -45,7 +46,7 @@ func lineOf(i *dlq.Item) lineKey {
 	if i.AggregateID == "" {
 		return lineKey{outbox: i.Outbox, item: i.ID}
 	}
-	return lineKey{outbox: i.Outbox, aggregate: i.AggregateID}
+	return lineKey{outbox: i.Outbox, aggregate: i.AggregateID, consumer: i.Consumer}
 }
 
 // add puts one into its place; never before the one that a worker has.
