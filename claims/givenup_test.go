@@ -31,18 +31,7 @@ func TestWhatIsGivenUp(t *testing.T) {
 			if err := w.handle(t, true, modelRecord{version: 1, parts: parts{"roles": []string{"viewer"}}}); err != nil {
 				t.Fatal(err)
 			}
-			failing := w.newHandler(catalog(true), func(call string) verdict {
-				if call == tc.failsAt {
-					return crashBefore
-				}
-				return pass
-			})
-			rec, envelope := record(2, `{"roles":["admin"]}`)
-			for range 3 {
-				if err := failing.Handle(t.Context(), rec, envelope); err == nil {
-					t.Fatal("it is carried out")
-				}
-			}
+			rec, envelope := w.givesUpAt(t, tc.failsAt, 2, `{"roles":["admin"]}`)
 			if err := w.handle(t, true, tc.next); err != nil {
 				t.Fatal(err)
 			}
@@ -57,5 +46,29 @@ func TestWhatIsGivenUp(t *testing.T) {
 				t.Errorf("roles after its replay (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWhatIsGivenUpOwnsNothing: the names of further claims that a record proposed and never set are still those of
+// others, and no tokens are revoked for what it would have taken away.
+func TestWhatIsGivenUpOwnsNothing(t *testing.T) {
+	type parts = map[string]any
+	w := newWorld()
+	w.users["acc-1"] = parts{"plan": "gold"} // another system's
+	if err := w.handle(t, true, modelRecord{version: 1, parts: parts{"roles": []string{"viewer", "admin"}}}); err != nil {
+		t.Fatal(err)
+	}
+	revoked := w.revoked
+	w.givesUp(t, 2, `{"roles":["viewer"],"claims":{"plan":"team"}}`)
+	w.givesUp(t, 3, `{"claims":{"plan":"free","seat":"4"}}`)
+	if err := w.handle(t, true, modelRecord{version: 4, parts: parts{"policies": []string{"p"}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := parts{"plan": "gold", "roles": []any{"viewer", "admin"}, "policies": []any{"p"}, "claimsVersion": 4.0}
+	if diff := cmp.Diff(want, w.users["acc-1"]); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if w.revoked != revoked {
+		t.Errorf("tokens were revoked %d times, though nothing was taken away", w.revoked-revoked)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"testing"
 	"time"
 
 	"outboxrelay/contracts"
@@ -195,6 +196,30 @@ func record(version int64, payload string) (*contracts.Record, []byte) {
 	})
 	if err != nil {
 		panic(err)
+	}
+	return rec, envelope
+}
+
+// givesUp has a record fail before its claims are set until it is a dead letter.
+func (w *world) givesUp(t *testing.T, version int64, payload string) {
+	t.Helper()
+	w.givesUpAt(t, "set", version, payload)
+}
+
+// givesUpAt has it fail at a call, and returns it.
+func (w *world) givesUpAt(t *testing.T, call string, version int64, payload string) (*contracts.Record, []byte) {
+	t.Helper()
+	failing := w.newHandler(catalog(true), func(c string) verdict {
+		if c == call {
+			return crashBefore
+		}
+		return pass
+	})
+	rec, envelope := record(version, payload)
+	for range 3 {
+		if err := failing.Handle(t.Context(), rec, envelope); err == nil {
+			t.Fatal("it is carried out")
+		}
 	}
 	return rec, envelope
 }

@@ -37,8 +37,12 @@ type change struct {
 func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, bool) {
 	next, before := s, s.carriedOut(held)
 	base := before.Parts
-	if s.isOf(c.rec) {
+	switch {
+	case s.isOf(c.rec):
 		base = s.Parts
+	case before.Version < s.ClaimsVersion:
+		before.Owned = union(before.Owned, s.Parts.mayComeLate(held))
+		next.Owned, next.RevokeFor = before.Owned, before.RevokeFor
 	}
 	next.Parts = newest(base, c.payload, c.account)
 	if !differ(s.Parts, next.Parts) {
@@ -49,13 +53,29 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 	next.ClaimsVersion = max(s.ClaimsVersion+1, floor+1, c.rec.AggregateVersion, next.Parts.version())
 	next.EventID, next.EventType = c.rec.EventID, c.rec.EventType
 	next.TraceID, next.IdempotencyKey = c.rec.TraceID, c.rec.IdempotencyKey
-	names := slices.Concat(s.Owned, slices.Collect(maps.Keys(next.Parts.furtherClaims())))
-	slices.Sort(names)
-	next.Owned = slices.Compact(names)
+	next.Owned = union(next.Owned, slices.Collect(maps.Keys(next.Parts.furtherClaims())))
 	if c.revoke && takesAway(before.Parts, next.Parts, held) {
 		next.RevokeFor = next.ClaimsVersion
 	}
 	return next, true
+}
+
+// mayComeLate names the further claims of a proposal that is given up, but for those that somebody else has set:
+// a handler that is late may set them still.
+func (p Parts) mayComeLate(held map[string]any) (names []string) {
+	for name, v := range p.furtherClaims() {
+		if h, there := held[name]; !there || canonical(h) == canonical(v) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// union is the names of both, sorted, each once.
+func union(a, b []string) []string {
+	names := slices.Concat(a, b)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // differ compares by version: a newer event that says the same is a change, so

@@ -45,19 +45,15 @@ const (
 	fieldRevokeFor     = "revokeFor"
 	fieldRevoked       = "revoked"
 	fieldAnnounced     = "announced"
-	fieldBefore        = "before" // its parts, and their claimsVersion
+	fieldBefore        = "before" // its parts, and their claimsVersion, ownedClaims and revokeFor
 	fieldUserCreated   = "userCreatedAt"
 	fieldValue         = "value"   // of a part
 	fieldVersion       = "version" // of a part
 )
 
 func (s *Snapshot) fields() map[string]any {
-	owned := make([]any, len(s.Owned))
-	for i, name := range s.Owned {
-		owned[i] = name
-	}
 	f := map[string]any{
-		fieldAccountID: s.AccountID, fieldClaimsVersion: s.ClaimsVersion, fieldOwned: owned,
+		fieldAccountID: s.AccountID, fieldClaimsVersion: s.ClaimsVersion, fieldOwned: listOf(s.Owned),
 		contracts.FieldEventID: s.EventID, contracts.FieldEventType: s.EventType, contracts.FieldTraceID: s.TraceID,
 		contracts.FieldIdempotencyKey: s.IdempotencyKey,
 		fieldRevokeFor:                s.RevokeFor, fieldRevoked: s.Revoked, fieldAnnounced: s.Announced,
@@ -68,7 +64,7 @@ func (s *Snapshot) fields() map[string]any {
 	maps.Copy(f, s.Parts.fields())
 	if s.Before != nil {
 		before := s.Before.Parts.fields()
-		before[fieldClaimsVersion] = s.Before.Version
+		before[fieldClaimsVersion], before[fieldRevokeFor], before[fieldOwned] = s.Before.Version, s.Before.RevokeFor, listOf(s.Before.Owned)
 		f[fieldBefore] = before
 	}
 	return f
@@ -92,17 +88,16 @@ func readSnapshot(d Doc) Snapshot {
 		IdempotencyKey: text(d, contracts.FieldIdempotencyKey),
 		RevokeFor:      integer(d, fieldRevokeFor), Revoked: integer(d, fieldRevoked), Announced: integer(d, fieldAnnounced),
 	}
-	names, _ := d.Fields[fieldOwned].([]any)
-	for _, name := range names {
-		if t, ok := name.(string); ok {
-			s.Owned = append(s.Owned, t)
-		}
-	}
+	s.Owned = textsOf(d.Fields[fieldOwned])
 	created, _ := d.Fields[fieldUserCreated].(time.Time)
 	s.UserCreated, s.Parts = created.UTC(), readStored(d.Fields)
 	if before, ok := d.Fields[fieldBefore].(map[string]any); ok {
 		version, _ := before[fieldClaimsVersion].(int64)
-		s.Before = &Carried{readStored(before), version}
+		s.Before = &Carried{Parts: readStored(before), Version: version, Owned: s.Owned, RevokeFor: s.RevokeFor}
+		if names, ok := before[fieldOwned]; ok { // else it is of an earlier release
+			s.Before.Owned = textsOf(names)
+			s.Before.RevokeFor, _ = before[fieldRevokeFor].(int64)
+		}
 	}
 	return s
 }
@@ -135,13 +130,35 @@ func (s Snapshot) forUser(created time.Time) Snapshot {
 type Carried struct {
 	Parts   Parts
 	Version int64 // ClaimsVersion
+
+	// As a Snapshot's, without what a proposal adds.
+	Owned     []string
+	RevokeFor int64
+}
+
+func listOf(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, t := range texts {
+		list[i] = t
+	}
+	return list
+}
+
+func textsOf(v any) (texts []string) {
+	list, _ := v.([]any)
+	for _, item := range list {
+		if t, ok := item.(string); ok {
+			texts = append(texts, t)
+		}
+	}
+	return texts
 }
 
 // carriedOut is the newest of which somebody saw that a user with the claims held has it, or had. What
 // was announced was; and so was what these claims are ahead of.
 func (s *Snapshot) carriedOut(held map[string]any) Carried {
 	if s.Before == nil || s.Announced >= s.ClaimsVersion || givenOut(held) >= s.ClaimsVersion {
-		return Carried{s.Parts, s.ClaimsVersion}
+		return Carried{s.Parts, s.ClaimsVersion, s.Owned, s.RevokeFor}
 	}
 	return *s.Before
 }
@@ -150,7 +167,7 @@ func (s *Snapshot) carriedOut(held map[string]any) Carried {
 // and what another record proposes in it, as they are.
 func (s *Snapshot) leaves(c change, held map[string]any) bool {
 	done := s.carriedOut(held)
-	return done.Version < s.ClaimsVersion && done.Version <= s.Announced && !s.isOf(c.rec) &&
+	return done.Version < s.ClaimsVersion && done.Version <= s.Announced && givenOut(held) >= done.Version && !s.isOf(c.rec) &&
 		!differ(done.Parts, newest(done.Parts, c.payload, c.account))
 }
 

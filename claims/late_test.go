@@ -1,0 +1,37 @@
+package claims
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLateClaimsBehindAProposal: the owner before sets the claims of an older record late, when a newer one has
+// been carried out and a third has proposed what it could not carry out. The older claims do not stand.
+func TestLateClaimsBehindAProposal(t *testing.T) {
+	type parts = map[string]any
+	w := newWorld()
+	w.users["acc-1"] = parts{}
+	admin, viewer := modelRecord{version: 1, parts: parts{"roles": []string{"admin"}}}, modelRecord{version: 2, parts: parts{"roles": []string{"viewer"}}}
+	late := newSlot(w, catalog(false))
+	late.start(t, &admin)
+	late.until(t, "set")
+	if err := w.handle(t, false, viewer); err != nil {
+		t.Fatal(err)
+	}
+	w.givesUp(t, 3, `{"roles":["viewer","auditor"]}`)
+	late.until(t, "")
+	holds := func(when string) {
+		t.Helper()
+		if diff := cmp.Diff([]any{"viewer"}, w.users["acc-1"]["roles"]); diff != "" {
+			t.Errorf("roles %s (-want +got):\n%s", when, diff)
+		}
+	}
+	holds("once the owner before is through")
+	for _, again := range []modelRecord{admin, viewer} {
+		if err := w.handle(t, false, again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds("after repeats")
+}
