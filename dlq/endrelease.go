@@ -34,17 +34,35 @@ func (q *Queue) Releases(ctx context.Context, after string) (page []*Freeze, nex
 // TurnBack turns a page of the records of one outbox that a freeze holds back to
 // pending, and returns how many; 0: none is left. The commit holds only for the
 // freeze as it was read, so that what a later death had held stays so: see IsRefused.
-// With it goes the count of all that the release turned back.
-func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze) (int, error) {
+// With it goes the count of all that the release turned back. A record that has no room
+// for another status stands in nobody's way: it is left to the sweep of its outbox, which
+// dead-letters such a one once its freeze is gone.
+func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze) (turned int, err error) {
 	held := heldQuery(outbox, freeze.AggregateID)
 	held.Limit, held.Select = heldPage, []string{contracts.FieldStatus}
 	docs, err := q.store.Query(ctx, held)
 	if err != nil || len(docs) == 0 {
 		return 0, err
 	}
+	if err := q.turnBack(ctx, outbox, freeze, docs); !RefusesDocument(err) {
+		return len(docs), err
+	}
+	for _, d := range docs {
+		switch err := q.turnBack(ctx, outbox, freeze, []Doc{d}); {
+		case err == nil:
+			turned++
+		case !RefusesDocument(err):
+			return turned, err
+		}
+	}
+	return turned, nil
+}
+
+// turnBack turns these back in one commit.
+func (q *Queue) turnBack(ctx context.Context, outbox string, freeze *Freeze, docs []Doc) error {
 	counted, err := q.turnedBack(ctx, freeze)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	writes := make([]Write, 0, len(docs)+2)
 	for _, d := range docs {
@@ -54,7 +72,7 @@ func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze) (in
 		})
 	}
 	_, err = q.store.Commit(ctx, append(writes, freeze.Fence(), counted.plus(len(docs))))
-	return len(docs), err
+	return err
 }
 
 // EndRelease deletes the freeze as it was read, with the audit entry of the

@@ -27,7 +27,7 @@ type Freeze struct {
 	EventType   string
 	EventID     string
 	TraceID     string
-	DeadLetters []string // IDs of all that froze it
+	DeadLetters []string // IDs of what froze it: of all that fit, while it is frozen, and then of the first listedMost
 	ReleasedBy  string   // Releasing only, as all below
 	ReleasedAt  time.Time
 	Release     string // ID of the decision
@@ -71,6 +71,10 @@ func DecodeFreeze(d Doc) *Freeze {
 		ReleasedBy: f.text(freezeReleasedBy), ReleasedAt: f.time(freezeReleasedAt), Release: f.text(freezeRelease), UpdateTime: d.UpdateTime,
 	}
 }
+
+// listedMost is how many of the dead letters that froze its aggregate a freeze lists from
+// its release on. A list that fills its document would have no room for that.
+const listedMost = 100
 
 // freezes is the write that freezes the item's aggregate; ok is false when it
 // has none. A release under way ends with it.

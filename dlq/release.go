@@ -109,6 +109,7 @@ func (r *releasing) writes(ctx context.Context) ([]Write, error) {
 	}
 	after := *freeze
 	after.State, after.ReleasedBy, after.ReleasedAt, after.Release = Releasing, r.actor.Name, r.queue.moment(), r.id
+	after.DeadLetters = after.DeadLetters[:min(len(after.DeadLetters), listedMost)]
 	r.after = &after
 	entry := &Entry{
 		ID: r.id, Actor: r.actor.Name, Role: r.actor.Role, Action: ActionRelease, Subject: SubjectFreeze, On: r.aggregateID,
@@ -119,6 +120,7 @@ func (r *releasing) writes(ctx context.Context) ([]Write, error) {
 		Collection: contracts.CollectionFrozen, ID: doc.ID, Op: OpUpdate, IfUnchangedSince: doc.UpdateTime,
 		Fields: map[string]any{
 			FreezeFieldState: string(Releasing), freezeReleasedBy: after.ReleasedBy, freezeReleasedAt: after.ReleasedAt, freezeRelease: r.id,
+			freezeDeadLetters: anySlice(after.DeadLetters),
 		},
 	}, entry.Write()}, nil
 }

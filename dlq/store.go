@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"outboxrelay/contracts"
 )
 
 // Store is what the dead-letter queue needs of Firestore. Package
@@ -123,6 +125,16 @@ type CommitError interface {
 	Refused() bool
 	// Code is the bounded reason.
 	Code() string
+}
+
+// RefusesDocument reports whether a commit failed for what Firestore never takes: a document
+// that is too large or of a shape that it has not.
+func RefusesDocument(err error) bool {
+	switch contracts.CodeOf(err) {
+	case "InvalidArgument", "OutOfRange":
+		return true
+	}
+	return false
 }
 
 // IsRefused reports whether the server judged a commit and refused it.

@@ -21,7 +21,7 @@ type Freeze struct {
 	EventType   string           `json:"eventType" example:"RoleChanged"`
 	EventID     string           `json:"eventId"`
 	TraceID     string           `json:"traceId"`
-	DeadLetters []string         `json:"deadLetters" nullable:"false" doc:"IDs of all that froze it."`
+	DeadLetters []string         `json:"deadLetters" nullable:"false" doc:"IDs of what froze it: of all that fit into a document, and of the first 100 once it is being released."`
 	ReleasedBy  string           `json:"releasedBy,omitempty" doc:"Of a release under way, as all below."`
 	ReleasedAt  time.Time        `json:"releasedAt,omitzero"`
 	Release     string           `json:"release,omitempty" doc:"The decision's ID."`

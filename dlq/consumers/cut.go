@@ -3,7 +3,6 @@ package consumers
 import (
 	"strings"
 
-	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -34,13 +33,4 @@ func cut(whole *dlq.Item, by int, envelope []byte) *dlq.Item {
 	}
 	item.RecordTrimmed = true
 	return &item
-}
-
-// refusesDocument reports whether Firestore took a write for one that it never takes.
-func refusesDocument(err error) bool {
-	switch contracts.CodeOf(err) {
-	case "InvalidArgument", "OutOfRange":
-		return true
-	}
-	return false
 }

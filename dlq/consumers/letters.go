@@ -50,7 +50,7 @@ func (l *Letters) Bury(ctx context.Context, d inbox.DeadLetter) error {
 		switch {
 		case err == nil:
 			return nil
-		case refusesDocument(err) && by < cutBare:
+		case dlq.RefusesDocument(err) && by < cutBare:
 			by++
 			item = cut(whole, by, d.Envelope)
 		case dlq.IsRefused(err) && met < tries: // somebody changed it meanwhile
