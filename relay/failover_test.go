@@ -115,6 +115,7 @@ func partitionedOwner(t *testing.T, c *cloud) {
 	a.cutFirestore()
 	cut := f.leases()["wsOutbox"]
 	f.eventually("the lease has lapsed", func() bool { return a.outbox("wsOutbox").Lease == "lapsed" })
+	f.eventually("the instance can do no work", func() bool { return !a.relay.Health().Ready })
 	f.member("b", term, nil)
 	held.release()
 	f.eventually("what was in delivery ends", func() bool { return f.arrived("FUNNEL") >= 1 })

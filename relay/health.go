@@ -324,6 +324,12 @@ func (s *listenerState) healthLocked(now time.Time) ListenerHealth {
 // works reports whether records come by it, or by pages in its place.
 func (l ListenerHealth) works() bool { return l.State == stateAlive || l.State == statePaging }
 
+// works reports whether anything of it can be delivered here: while its lease has lapsed
+// nothing begins, whatever its listeners say.
+func (h OutboxHealth) works() bool {
+	return h.Here && (h.Lease == "" || h.Lease == LeaseHeld) && slices.ContainsFunc(h.Listeners, ListenerHealth.works)
+}
+
 func (h *outboxHealth) snapshot(now time.Time) OutboxHealth {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -353,14 +359,9 @@ func (o *outbox) healthNow() OutboxHealth {
 func (r *Relay) Health() Health {
 	h := Health{Stopping: r.stopping.Load(), Breakers: r.router.Breakers(), Waiting: r.waiting(), Frozen: r.freezes.size()}
 	h.Outboxes, h.QueueOwner = r.outboxHealth()
-	h.Ready = r.owners.Ready()
-	for _, o := range h.Outboxes {
-		for _, l := range o.Listeners {
-			h.Ready = h.Ready || l.works()
-		}
-	}
+	h.Ready = r.owners.Ready() || slices.ContainsFunc(h.Outboxes, OutboxHealth.works)
 	if !h.Ready {
-		h.Reason = "neither registered to own outboxes, nor a listener alive: Firestore cannot be reached, or the relay has just started"
+		h.Reason = "neither registered to own outboxes, nor a listener of one alive whose lease is valid: Firestore cannot be reached, or the relay has just started"
 		if !r.shared {
 			h.Reason = "no listener is alive: Firestore cannot be reached, or the relay has just started"
 		}

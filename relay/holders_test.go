@@ -68,3 +68,22 @@ func TestHealthOfAnOutboxByItsLease(t *testing.T) {
 		})
 	}
 }
+
+// An instance whose leases have lapsed can do no work, however lately its listeners were heard.
+func TestAnOutboxWorksWhereItsLeaseIsValid(t *testing.T) {
+	alive, dead := []ListenerHealth{{State: stateRebuilding}, {State: stateAlive}}, []ListenerHealth{{State: stateUnproven}}
+	for name, test := range map[string]struct {
+		health OutboxHealth
+		want   bool
+	}{
+		"ours":                    {OutboxHealth{Here: true, Lease: LeaseHeld, Listeners: alive}, true},
+		"ours, no listener works": {OutboxHealth{Here: true, Lease: LeaseHeld, Listeners: dead}, false},
+		"ours, lapsed":            {OutboxHealth{Here: true, Lease: LeaseLapsed, Listeners: alive}, false},
+		"without leases":          {OutboxHealth{Here: true, Listeners: alive}, true},
+		"another's":               {OutboxHealth{Lease: LeaseHeld}, false},
+	} {
+		if got := test.health.works(); got != test.want {
+			t.Errorf("%s: works %t, want %t", name, got, test.want)
+		}
+	}
+}
