@@ -19,6 +19,9 @@ type BreakerStatus struct {
 	Since               time.Time `json:"since"` // when it last left the closed state, or came back to it
 	Reason              string    `json:"reason,omitempty"`
 	ConsecutiveFailures int       `json:"consecutiveFailures"`
+	// Error is the text of the last outage, at most contracts.MaxErrorBytes; "" while it
+	// answers. Readiness, which everybody reads, leaves it out.
+	Error string `json:"-"`
 }
 
 // errCut marks a call that our own stop ended: it says nothing of the target.
@@ -49,6 +52,7 @@ type breaker struct {
 	mu          sync.Mutex // taken inside gobreaker's lock, never around a call of it
 	since       time.Time
 	reason      string // code of the last outage
+	message     string // its text
 	consecutive int    // outages in a row, of the breaker's current state
 	suspects    suspects
 	culprits    culprits
@@ -221,7 +225,7 @@ func (b *breaker) count(failure error) bool {
 	default:
 		return true
 	}
-	b.reason = contracts.CodeOf(s.error)
+	b.reason, b.message = contracts.CodeOf(s.error), boundMessage(s.Error())
 	return false
 }
 
@@ -253,11 +257,11 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 		b.probes, b.turns, b.lone = probes{}, turns{}, false
 		b.metrics.breakerTrips.WithLabelValues(b.target).Inc()
 		b.log.Warn("breaker opened: target is out",
-			zap.String("code", b.reason), zap.Int("consecutiveFailures", b.consecutive))
+			zap.String("code", b.reason), zap.String("error", b.message), zap.Int("consecutiveFailures", b.consecutive))
 		b.changes.add(b.target, true)
 	case to == gobreaker.StateClosed:
 		out := b.now().Sub(b.since)
-		b.since, b.reason = b.now(), ""
+		b.since, b.reason, b.message = b.now(), "", ""
 		b.outages[len(b.outages)-1].to = b.since
 		if b.lone {
 			b.log.Warn("breaker closed: nothing but what fails for itself probes the target", zap.Duration("out", out))
@@ -314,6 +318,6 @@ func (b *breaker) status() BreakerStatus {
 	defer b.mu.Unlock()
 	return BreakerStatus{
 		Target: b.target, State: state.String(), Since: b.since,
-		Reason: b.reason, ConsecutiveFailures: b.consecutive,
+		Reason: b.reason, ConsecutiveFailures: b.consecutive, Error: b.message,
 	}
 }

@@ -323,7 +323,7 @@ func TestBreakerTellsItsStory(t *testing.T) {
 		time.Sleep(time.Until(r.NextProbe("A", newJob(1, "A").Record)))
 		deliver(t, r, 1)
 		want := []BreakerStatus{
-			{Target: "A", State: "open", Since: tripped, Reason: "Unavailable", ConsecutiveFailures: 6},
+			{Target: "A", State: "open", Since: tripped, Reason: "Unavailable", ConsecutiveFailures: 6, Error: errOut.Error()},
 			{Target: "B", State: "closed", Since: start},
 		}
 		if diff := cmp.Diff(want, r.Breakers()); diff != "" {
@@ -344,6 +344,9 @@ func TestBreakerTellsItsStory(t *testing.T) {
 		var messages []string
 		for _, e := range logs.All() {
 			messages = append(messages, e.Level.String()+" "+e.Message)
+		}
+		if got := logs.All()[0].ContextMap()["error"]; got != errOut.Error() {
+			t.Errorf("it is out because of %v, want %v", got, errOut)
 		}
 		wantLogs := []string{"warn breaker opened: target is out", "info breaker closed: target answers again"}
 		if diff := cmp.Diff(wantLogs, messages); diff != "" {

@@ -33,7 +33,7 @@ func (fakeStatus) Instance() admin.InstanceStatus { return admin.InstanceStatus{
 func (fakeStatus) Targets() []admin.TargetStatus {
 	return []admin.TargetStatus{
 		{Target: "CLAIMS_HANDLER", State: "closed", Since: died},
-		{Target: "FUNNEL_CRITICAL", State: "open", Since: died, Reason: "Unavailable", Failures: 5, Waiting: []admin.TargetWaiting{{Outbox: "accOutbox", Records: 3}}},
+		{Target: "FUNNEL_CRITICAL", State: "open", Since: died, Reason: "Unavailable", Error: "publish: try later", Failures: 5, Waiting: []admin.TargetWaiting{{Outbox: "accOutbox", Records: 3}}},
 	}
 }
 

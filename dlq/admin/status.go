@@ -50,6 +50,7 @@ type TargetStatus struct {
 	State    string // of its breaker: closed, half-open or open
 	Since    time.Time
 	Reason   string // the code of the last outage; "" while it answers
+	Error    string // its text
 	Failures int    // outages in a row
 	Waiting  []TargetWaiting
 }

@@ -101,7 +101,7 @@ func TestTargetsTellWhoUsesThem(t *testing.T) {
 			Lanes: []contracts.Lane{contracts.CriticalLane}, Waiting: []admin.TargetWaiting{},
 		},
 		{
-			Target: "FUNNEL_CRITICAL", Kind: contracts.KindPubSub, Topic: "ier-funnel-critical", State: "open", Since: died, Reason: "Unavailable", Failures: 5,
+			Target: "FUNNEL_CRITICAL", Kind: contracts.KindPubSub, Topic: "ier-funnel-critical", State: "open", Since: died, Reason: "Unavailable", Error: "publish: try later", Failures: 5,
 			Outboxes: []string{"accOutbox", "skillOutbox"}, Lanes: []contracts.Lane{contracts.CriticalLane, contracts.StandardLane},
 			Waiting: []admin.TargetWaiting{{Outbox: "accOutbox", Records: 3}},
 		},

@@ -18,6 +18,7 @@ type Target struct {
 	State    string               `json:"state" enum:"closed,half-open,open" doc:"Of its breaker: closed while it answers; open while nothing is sent to it; half-open while a probe is."`
 	Since    time.Time            `json:"since,omitzero" doc:"When it stopped to answer, or answered again."`
 	Reason   string               `json:"reason,omitempty" example:"Unavailable" doc:"The code of the last outage; left out while it answers."`
+	Error    string               `json:"error,omitempty" example:"publish: rpc error: code = Unavailable desc = try later" doc:"The text of the last outage; left out while it answers."`
 	Failures int                  `json:"failures" doc:"Outages in a row."`
 	Outboxes []string             `json:"outboxes" nullable:"false" doc:"Those with events for it."`
 	Lanes    []contracts.Lane     `json:"lanes" nullable:"false" doc:"Those in which they run."`
@@ -42,7 +43,7 @@ func (a *api) listTargets(context.Context, *struct{}) (*output[TargetList], erro
 	items := convert(a.config.Status.Targets(), func(s TargetStatus) Target {
 		spec := a.config.Catalog.Targets[s.Target]
 		t := Target{
-			Target: s.Target, Kind: spec.Kind, Topic: spec.Topic, State: s.State, Since: s.Since, Reason: s.Reason, Failures: s.Failures,
+			Target: s.Target, Kind: spec.Kind, Topic: spec.Topic, State: s.State, Since: s.Since, Reason: s.Reason, Error: s.Error, Failures: s.Failures,
 			Waiting: append([]TargetWaiting{}, s.Waiting...),
 		}
 		t.Outboxes, t.Lanes = usersOf(a.config.Catalog, s.Target)

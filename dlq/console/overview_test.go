@@ -66,7 +66,7 @@ func (f *fixture) spoil() {
 		l.P50, l.P99, l.Queued, l.InFlight, l.Overdue, l.Breaches, l.Oldest = 80*time.Millisecond, 2300*time.Millisecond, 40, 8, 12, 340, time.Now().Add(-4*time.Second)
 	})
 	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) {
-		t.State, t.Reason, t.Failures, t.Since = "open", "Unavailable", 7, time.Now().Add(-5*time.Minute)
+		t.State, t.Reason, t.Error, t.Failures, t.Since = "open", "Unavailable", "publish: try later", 7, time.Now().Add(-5*time.Minute)
 		t.Waiting = []admin.TargetWaiting{{Outbox: "schedOutbox", Records: 3}, {Outbox: "wsOutbox", Records: 1532}}
 	})
 	f.status.outboxNamed("orgOutbox", func(o *admin.OutboxStatus) { o.Lease, o.Owner, o.Here, o.Listeners = "expired", "relay-0", false, nil })
@@ -312,4 +312,14 @@ func TestOverviewLooksWithoutFirestore(t *testing.T) {
 	p.sideways()
 	p.accessible("overview, Firestore away")
 	p.quiet()
+}
+
+// The code of an outage says neither which topic is missing nor which permission.
+func TestTargetsTellWhyTheyAreOut(t *testing.T) {
+	f := setup(t)
+	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) {
+		t.State, t.Reason, t.Error, t.Failures = "open", "NotFound", "publish: topic ier-funnel-standard <does not exist>", 7
+	})
+	f.overview(f.person("dev-viewer"), "NotFound, 7 times in a row")
+	f.overview(f.person("dev-viewer"), "publish: topic ier-funnel-standard &lt;does not exist&gt;")
 }

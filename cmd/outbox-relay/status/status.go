@@ -51,7 +51,7 @@ func (s Status) Targets() []admin.TargetStatus {
 	var out []admin.TargetStatus
 	health := s.Relay.Health()
 	for _, b := range health.Breakers {
-		t := admin.TargetStatus{Target: b.Target, State: b.State, Since: b.Since, Reason: b.Reason, Failures: b.ConsecutiveFailures}
+		t := admin.TargetStatus{Target: b.Target, State: b.State, Since: b.Since, Reason: b.Reason, Error: b.Error, Failures: b.ConsecutiveFailures}
 		for _, w := range health.Waiting {
 			if w.Target == b.Target {
 				t.Waiting = append(t.Waiting, admin.TargetWaiting{Outbox: w.Outbox, Records: w.Records})
