@@ -55,16 +55,16 @@ func (m *Memory) Claim(_ context.Context, ask Ask) (Claim, error) {
 	if e == nil {
 		e = &memoryEvent{key: memoryKey{ask.Consumer, ask.EventID}, aggregate: memoryKey{ask.Consumer, ask.AggregateID}, version: ask.Version}
 	}
-	if e.end == EndDead && ask.Replay {
-		e.end, e.failures, e.takeovers, e.errors = "", 0, 0, nil
-		m.enter(e)
+	reopens := e.end == EndDead && ask.Replay
+	var claim Claim
+	if !reopens {
+		claim = Claim{Failures: e.failures, Takeovers: e.takeovers, Errors: slices.Clone(e.errors)}
 	}
-	claim := Claim{Failures: e.failures, Takeovers: e.takeovers, Errors: slices.Clone(e.errors)}
 	again := e.token == ask.Token && now.Before(e.leaseUntil)
 	switch {
 	case e.end == EndProcessed:
 		claim.Verdict = Processed
-	case e.end == EndDead:
+	case e.end == EndDead && !reopens:
 		claim.Verdict = Dead
 	case again:
 		claim.Verdict = Claimed
@@ -77,6 +77,10 @@ func (m *Memory) Claim(_ context.Context, ask Ask) (Claim, error) {
 			claim.Verdict, claim.Failing = Behind, older.leaseUntil.IsZero()
 			claim.Wait = max(0, older.nextAt.Sub(now), older.leaseUntil.Sub(now))
 			return claim, nil
+		}
+		if reopens {
+			e.end, e.failures, e.takeovers, e.errors = "", 0, 0, nil
+			m.enter(e)
 		}
 		if !e.leaseUntil.IsZero() {
 			e.takeovers++

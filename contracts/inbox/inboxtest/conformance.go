@@ -33,6 +33,7 @@ func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 		{"a dead event holds nothing back", deadHoldsNothing},
 		{"versions are compared as numbers", versions},
 		{"a dead event can be replayed", replayed},
+		{"a replay that has to wait changes nothing", replayBehind},
 		{"a processed event is forgotten after its time", processedExpires},
 		{"an open event is forgotten after its time", openExpires},
 		{"the short form", checkAndMark},

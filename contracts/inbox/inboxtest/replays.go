@@ -28,3 +28,23 @@ func replayed(t *testing.T, s *suite) {
 	s.settle(again, inbox.EndProcessed)
 	s.want(another(again), inbox.Processed)
 }
+
+// A replay that stands behind an older event leaves the dead one as it is.
+func replayBehind(t *testing.T, s *suite) {
+	second := s.ask("agg", 2)
+	s.want(second, inbox.Claimed)
+	s.settle(second, inbox.EndDead)
+	first := s.ask("agg", 1)
+	s.want(first, inbox.Claimed)
+	again := another(second)
+	again.Replay = true
+	s.want(again, inbox.Behind)
+	s.want(another(second), inbox.Dead) // the first delivery's duplicate
+	s.settle(first, inbox.EndProcessed)
+	third := s.ask("agg", 3)
+	s.want(third, inbox.Claimed) // what is dead holds nothing back
+	s.settle(third, inbox.EndProcessed)
+	again = another(again)
+	s.want(again, inbox.Claimed)
+	s.settle(again, inbox.EndProcessed)
+}
