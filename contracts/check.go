@@ -124,6 +124,11 @@ func (j *judge) identity() {
 	}
 }
 
+// tooLong is the fault of a text that does not fit into an attribute.
+func tooLong(text string) string {
+	return fmt.Sprintf("is %d bytes long, want %d at most", len(text), MaxAttributeBytes)
+}
+
 // attributes judges what Pub/Sub takes as attribute or ordering key. A
 // traceparent is not looked into: W3C says to pass on or ignore a bad one.
 func (j *judge) attributes() {
@@ -138,7 +143,7 @@ func (j *judge) attributes() {
 		{FieldProducer, r.Producer},
 	} {
 		if len(a.value) > MaxAttributeBytes {
-			j.fault(a.field, fmt.Sprintf("is %d bytes long, want %d at most", len(a.value), MaxAttributeBytes))
+			j.fault(a.field, tooLong(a.value))
 		}
 		if !utf8.ValidString(a.value) {
 			j.fault(a.field, "is not valid UTF-8")

@@ -76,6 +76,8 @@ func DecodeEnvelope(data []byte, attributes map[string]string) (*Record, Faults,
 			faults = append(faults, Fault{f.wire, "is empty"})
 		case strings.Contains(s, "\x00"):
 			faults = append(faults, Fault{f.wire, hasNul})
+		case len(s) > MaxAttributeBytes && f.record != FieldPayload:
+			faults = append(faults, Fault{f.wire, tooLong(s)}) // an index of a store may not hold it
 		}
 	}
 	return rec, faults, nil

@@ -124,18 +124,21 @@ func (d *delivery) judge(ctx context.Context, l *limit, err error) error {
 	return err
 }
 
+// maxCodeBytes bounds the code of a failure, which is a word.
+const maxCodeBytes = 100
+
 func codeOf(err error) string {
-	if code := contracts.CodeOf(err); code != "" && code != "Unknown" {
+	if code := bound(contracts.CodeOf(err), maxCodeBytes); code != "" && code != "Unknown" {
 		return code
 	}
 	return CodeFailed
 }
 
 // bound makes a text fit for a store and a dead letter.
-func bound(text string) string {
+func bound(text string, most int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
-	if len(text) > contracts.MaxErrorBytes {
-		text = strings.ToValidUTF8(text[:contracts.MaxErrorBytes], "")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
 	}
 	return text
 }

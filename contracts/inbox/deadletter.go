@@ -64,7 +64,7 @@ func (d *delivery) refuse() (ack bool) {
 // violation is the failure of a message that breaks the contract.
 func (d *delivery) violation(attempt int) contracts.AttemptError {
 	d.log.Error("a message breaks the contract", "faults", d.faults.Error())
-	return contracts.AttemptError{At: now(), Attempt: attempt, Target: d.consumer, Code: CodeContract, Message: bound(d.faults.Error())}
+	return contracts.AttemptError{At: now(), Attempt: attempt, Target: d.consumer, Code: CodeContract, Message: bound(d.faults.Error(), contracts.MaxErrorBytes)}
 }
 
 // unread is what the attributes tell of a message that cannot be read.

@@ -30,6 +30,14 @@ func TestFailuresOfHandlers(t *testing.T) {
 		{"fails with a code", func(<-chan struct{}) func(context.Context) error {
 			return func(context.Context) error { return &contracts.Failure{Code: "NoCredit", Err: errBroken} }
 		}, "NoCredit"},
+		{"fails with a code that a store may not hold", func(<-chan struct{}) func(context.Context) error {
+			return func(context.Context) error { return &contracts.Failure{Code: "No\x00Credit", Err: errBroken} }
+		}, "NoCredit"},
+		{"fails with a page for a code", func(<-chan struct{}) func(context.Context) error {
+			return func(context.Context) error {
+				return &contracts.Failure{Code: strings.Repeat("x", 5000), Err: errBroken}
+			}
+		}, strings.Repeat("x", 100)},
 		{"panics", func(<-chan struct{}) func(context.Context) error {
 			return func(context.Context) error { panic("all is lost") }
 		}, inbox.CodePanic},

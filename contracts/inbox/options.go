@@ -41,7 +41,8 @@ type Options struct {
 	DeadLetters DeadLetters
 	// Retention is how long a processed event is remembered; 168 h. Less than 7 days is
 	// refused unless ForceRetention is set, and less than a lease (Timeout and three times Grace)
-	// always: an event would be forgotten while it is handled.
+	// always: an event would be forgotten while it is handled. One that fails is remembered through
+	// its longest delay, however short it is.
 	Retention      time.Duration
 	ForceRetention bool
 	// Delays are the waits before each new try: 5 s, 30 s, 2 m, 10 m, 30 m. The last one
@@ -112,6 +113,13 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.Default()
 	}
 	return o
+}
+
+// keep is how long an event that is not through is remembered from its claim on: through its
+// longest wait as well, or the count of its failures would begin anew, and it never be dead.
+func (o Options) keep() time.Duration {
+	const comesAgain = 10 * time.Minute // the longest that Pub/Sub waits with what it was given back
+	return max(o.Retention, o.lease()+slices.Max(o.Delays)+comesAgain)
 }
 
 // lease outlives the handler, its grace, and the calls of the store that end it.

@@ -26,7 +26,7 @@ func (d *delivery) read() contracts.Faults {
 	d.log = d.opts.Log.With("consumer", d.consumer, "eventId", rec.EventID, "eventType", rec.EventType, "traceId", rec.TraceID)
 	d.ask = Ask{
 		Ref: Ref{Consumer: d.consumer, EventID: rec.EventID}, AggregateID: rec.AggregateID, Version: rec.AggregateVersion,
-		Lease: d.opts.lease(), Keep: d.opts.Retention, Replay: m.Attributes[contracts.AttrConsumer] == d.consumer,
+		Lease: d.opts.lease(), Keep: d.opts.keep(), Replay: m.Attributes[contracts.AttrConsumer] == d.consumer,
 	}
 	if len(faults) == 0 && d.opts.Catalog != nil {
 		faults = d.opts.Catalog.CheckReceived(rec)

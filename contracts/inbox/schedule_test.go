@@ -111,3 +111,24 @@ func TestRestartGoesOnWithTheSchedule(t *testing.T) {
 		}
 	})
 }
+
+// However short a retention is forced: what fails is remembered until it is dead.
+func TestFailuresAreCountedWhateverTheRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var did effects
+		var dead graveyard
+		o := quiet(inbox.Options{DeadLetters: &dead, Retention: time.Minute, ForceRetention: true})
+		if err := o.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		m := event(t, "acc-1", 1)
+		ctx, stop := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer stop()
+		b := broker{backoff: time.Second}
+		b.deliver(ctx, inbox.New(inbox.NewMemory(), "billing", o), did.handler(always), m)
+		b.wait()
+		if len(dead.all()) != 1 || len(did.times(m)) != 5 {
+			t.Errorf("%d dead letters after %d tries, want one after 5", len(dead.all()), len(did.times(m)))
+		}
+	})
+}
