@@ -68,7 +68,8 @@ type ending struct {
 	id     string // of its audit entry
 	slim   bool   // nothing is added that can be left out
 
-	after *Item // what the last call of writes came to
+	after *Item  // what the last call of writes came to
+	group *Group // that of its last error, where it stood in another; nil: it stays
 }
 
 // writes is the ending's change.
@@ -94,6 +95,9 @@ func (e *ending) writes(ctx context.Context) ([]Write, error) {
 	writes := []Write{
 		{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, Fields: fields, IfUnchangedSince: item.UpdateTime},
 		entry.Write(),
+	}
+	if e.group != nil {
+		writes = append(writes, e.group.Write())
 	}
 	record, ok, err := e.record(ctx, item)
 	if ok {
@@ -125,8 +129,11 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 		after.LastReplay.Request, after.LastReplay.Bulk, after.LastReplay.By = asked.ID, asked.Bulk, asked.By
 	}
 	after.PendingTargets = stillPending(item, r.Missing, r.Acked)
-	if !e.slim {
+	if e.group = nil; !e.slim {
 		after.Errors = bounded(item.Errors, r.Errors...)
+		if g := GroupOf(&after); g.ID != item.Group && len(r.Errors) > 0 {
+			after.Group, e.group = g.ID, &g
+		}
 	}
 	switch row.Action {
 	case Delivered:
@@ -142,6 +149,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 	return after.only(
 		contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldOpen, contracts.DeadFieldReplays, contracts.DeadFieldNextReplayAt,
 		contracts.DeadFieldReplaying, contracts.DeadFieldLastReplay, contracts.DeadFieldPendingTargets, contracts.DeadFieldErrors, contracts.DeadFieldDecisions,
+		contracts.DeadFieldGroup,
 	)
 }
 

@@ -41,9 +41,19 @@ func (p *parking) among(targets []string, now time.Time) (out []string) {
 	return slices.Clip(out)
 }
 
+// notesAtOnce bounds the notes under way: each reads its whole dead letter, of up to 1 MiB,
+// and a target that goes out has one for each replay that was asked for.
+const notesAtOnce = 16
+
 // hold notes what an item that somebody asked for waits for. Where that fails, the item
 // says nothing of it until a look shows it again.
 func (r *Replayer) hold(ctx context.Context, item *dlq.Item, w dlq.Waits) {
+	select {
+	case r.notes <- struct{}{}:
+		defer func() { <-r.notes }()
+	case <-ctx.Done():
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
 	if err := r.queue.Hold(ctx, item, w); err != nil && dlq.AsRefusal(err) == nil && ctx.Err() == nil {

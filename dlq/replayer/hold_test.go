@@ -1,11 +1,14 @@
 package replayer_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/dlqtest"
+	"outboxrelay/dlq/replayer"
 )
 
 // TestWhatWaitsForATargetSaysSo: each replay that somebody asked for, also those that were
@@ -39,6 +42,68 @@ func TestWhatWaitsForATargetSaysSo(t *testing.T) {
 	for _, i := range asked {
 		if got := f.Reaches(i.ID, contracts.DeadReplayed); got.Replaying != nil {
 			t.Errorf("it was delivered and has %+v", got.Replaying)
+		}
+	}
+}
+
+// holding is a queue whose notes wait until it is opened.
+type holding struct {
+	*dlq.Queue
+	open          chan struct{}
+	running, most atomic.Int64
+}
+
+func (h *holding) Hold(ctx context.Context, item *dlq.Item, w dlq.Waits) error {
+	n := h.running.Add(1)
+	defer h.running.Add(-1)
+	for most := h.most.Load(); n > most && !h.most.CompareAndSwap(most, n); most = h.most.Load() {
+	}
+	select {
+	case <-h.open:
+	case <-ctx.Done():
+	}
+	return h.Queue.Hold(ctx, item, w)
+}
+
+// A note reads its whole dead letter: a target that goes out has a few written at a time.
+func TestNotesAtOnceAreFew(t *testing.T) {
+	f := setup(t)
+	asked := f.Reviewable(50)
+	for _, i := range asked {
+		f.Decide(i.ID, dlq.Replay, dlqtest.Operator)
+	}
+	queue := &holding{Queue: f.Queue, open: make(chan struct{})}
+	r, err := replayer.New(queue, &unreachable{Lanes: f.Lanes}, contracts.ReviewRequired, replayer.Config{Config: f.Config.Config, Concurrency: 4, PauseMin: f.Config.PauseMin, PauseMax: f.Config.PauseMax})
+	f.Start(r, err)
+	f.Eventually("as many are written as may be", func() bool { return queue.running.Load() == 16 })
+	close(queue.open)
+	for _, i := range asked {
+		f.Eventually("it says what it waits for", func() bool { return f.Item(i.ID).Replaying.Waits.Tells() })
+	}
+	if most := queue.most.Load(); most > 16 {
+		t.Errorf("%d notes were written at once", most)
+	}
+}
+
+// Groups count by the error of the last failed attempt: a replay that fails in another way
+// moves its dead letter to the group of that.
+func TestAFailedReplayMovesItToTheGroupOfItsError(t *testing.T) {
+	f := setup(t)
+	f.Lanes.Follow(func(_ context.Context, i *dlq.Item, n int) (dlq.Round, error) {
+		e := contracts.AttemptError{At: i.DeadAt, Attempt: i.Replays + 1, Target: i.PendingTargets[0], Code: "PermissionDenied", Message: "no access any more"}
+		return dlq.Round{Missing: i.PendingTargets, Failed: []contracts.AttemptError{e}}, nil
+	})
+	i := f.Reviewable(1)[0]
+	f.Review()
+	for replays := 1; replays <= 2; replays++ {
+		f.Decide(i.ID, dlq.Replay, dlqtest.Operator)
+		f.Eventually("it failed", func() bool { return f.Item(i.ID).Replays == replays })
+		groups, err := f.Queue.Groups(t.Context(), dlq.Filter{}, dlq.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(groups.Items) != 1 || groups.Items[0].Code != "PermissionDenied" || groups.Items[0].Error != "no access any more" {
+			t.Errorf("after %d replays the groups are %+v, want that of its last error", replays, groups.Items)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Replayer struct {
 	log     *zap.Logger
 	bell    <-chan struct{}
 	wake    chan struct{} // a listener says that something may be due
+	notes   chan struct{} // holds a token of each note under way
 }
 
 // New makes a Replayer. It does nothing until Run.
@@ -37,7 +38,7 @@ func New(q Queue, lanes Lanes, tier contracts.Tier, cfg Config) (*Replayer, erro
 	cfg = cfg.withDefaults()
 	r := &Replayer{
 		queue: q, lanes: lanes, tier: tier, cfg: cfg, log: cfg.Log.With(zap.String("tier", string(tier))),
-		bell: q.Hear(dlq.BellReplays), wake: make(chan struct{}, 1),
+		bell: q.Hear(dlq.BellReplays), wake: make(chan struct{}, 1), notes: make(chan struct{}, notesAtOnce),
 	}
 	if tier == contracts.SafeAuto {
 		perSecond := q.Catalog().Replay.RatePerSecond
