@@ -235,3 +235,19 @@ func TestABulkDoesNotWaitForAnotherConsumersLetter(t *testing.T) {
 		t.Errorf("%d failed and %d were skipped, want the others to wait", now.Failed, now.Skipped)
 	}
 }
+
+// What a bulk replay waits behind may have any ID that a document can have.
+func TestABulkTellsWhatItWaitsBehindWhateverItsID(t *testing.T) {
+	f := setup(t)
+	mend := f.out()
+	f.Review()
+	all := f.Reviewable(3)
+	b := f.start(all...)
+	f.heldFor(b, 3, "FUNNEL is out")
+	older := f.Letter("orgOutbox", "SkillRecognitionGranted", all[0].AggregateID, 0)
+	older.ID = strings.Repeat("k", dlq.MaxIDBytes)
+	f.Bury(older)
+	f.heldFor(b, 1, "an older dead letter of their aggregate comes first")
+	mend()
+	f.Eventually("the others are delivered", func() bool { return f.Now(b).Delivered == 2 })
+}

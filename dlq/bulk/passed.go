@@ -3,6 +3,7 @@ package bulk
 import (
 	"cmp"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -41,6 +42,7 @@ func countReason(reasons map[string]int, why string) map[string]int {
 	if reasons == nil {
 		reasons = make(map[string]int)
 	}
+	why = contracts.Clip(why) // it names an ID, and is the name of a field: Firestore takes 1,500 bytes
 	if _, told := reasons[why]; !told && len(reasons) >= maxReasons {
 		why = passedOther
 	}
