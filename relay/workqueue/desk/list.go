@@ -31,7 +31,9 @@ func (d *Desk) Items(ctx context.Context, queue string, f Filter, p dlq.Page) (d
 		if ref == nil {
 			return none, damaged("its position is no document of the queue")
 		}
-		query = query.StartAfter(after.At, ref)
+		if query, err = d.startAfter(ctx, query, after, ref); err != nil {
+			return none, fmt.Errorf("list documents of queue %s: %w", queue, err)
+		}
 	}
 	docs, err := query.Limit(p.Limit).Documents(ctx).GetAll()
 	if err != nil {
@@ -46,6 +48,22 @@ func (d *Desk) Items(ctx context.Context, queue string, f Filter, p dlq.Page) (d
 		page.Next = token(queue, f, position{At: last.CreatedAt, Path: last.ID})
 	}
 	return page, nil
+}
+
+// startAfter begins behind where a page ended. Of a document that was created at no time, as its
+// producer wrote a text, a number or null there, its own value tells where that is.
+func (d *Desk) startAfter(ctx context.Context, query firestore.Query, after position, ref *firestore.DocumentRef) (firestore.Query, error) {
+	if !after.At.IsZero() {
+		return query.StartAfter(after.At, ref), nil
+	}
+	snaps, err := d.client.GetAll(ctx, []*firestore.DocumentRef{ref})
+	switch {
+	case err != nil:
+		return query, err
+	case !snaps[0].Exists():
+		return query, damaged("the document that its page ended with is gone")
+	}
+	return query.StartAfter(snaps[0]), nil
 }
 
 // query selects what f does, in the order of the list.

@@ -93,16 +93,16 @@ func count(ctx context.Context, tx *firestore.Transaction, query firestore.Query
 }
 
 // oldest returns when the oldest pending document was created, zero for none, and when
-// the server read that.
+// the server read that. What was created at no time, such as null, has no age.
 func (d *Desk) oldest(ctx context.Context, v *View, now time.Time) (created, at time.Time, err error) {
 	fields := &v.Vocabulary.Fields
-	docs, err := d.documents(v).Where(fields.Status, "==", v.Vocabulary.Pending).OrderBy(fields.CreatedAt, firestore.Asc).
+	docs, err := d.documents(v).Where(fields.Status, "==", v.Vocabulary.Pending).Where(fields.CreatedAt, ">", time.Time{}).OrderBy(fields.CreatedAt, firestore.Asc).
 		Select(fields.CreatedAt).Limit(1).Documents(ctx).GetAll()
 	if err != nil {
 		return created, now, fmt.Errorf("find the oldest of %s: %w", v.Vocabulary.Queue, err)
 	}
 	for _, doc := range docs {
-		created, _ = doc.Data()[fields.CreatedAt].(time.Time) // what is no time has no age
+		created, _ = doc.Data()[fields.CreatedAt].(time.Time)
 		now = doc.ReadTime
 	}
 	return created, now, nil
