@@ -57,14 +57,20 @@ func (q *Queue) itemOf(s state) *item {
 	return &item{state: s, tenant: tenant, at: time.Now().Add(s.wait())}
 }
 
-// rounds goes through all open documents, every so often, and at once where a
-// tenant's line runs empty while there is more of it.
+// rounds goes through all open documents, every so often, and at once through those of a
+// tenant whose line runs empty while there is more of it: what others have that waits for a
+// later attempt is not read with each batch.
 func (q *Queue) rounds(ctx context.Context) {
 	delay := newDelay(q.tuning)
+	var due time.Time // of the next round through all
 	for ctx.Err() == nil {
 		var fresh int
 		began := time.Now()
-		err := q.guard(partRound, func() (err error) { fresh, err = q.round(ctx); return err })
+		spans := q.wanted(due)
+		err := q.guard(partRound, func() (err error) { fresh, err = q.round(ctx, spans); return err })
+		if spans == nil && err == nil {
+			due = time.Now().Add(jittered(q.tuning.Every))
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -81,13 +87,27 @@ func (q *Queue) rounds(ctx context.Context) {
 			q.ended(began, fresh, nil)
 			delay.reset()
 		}
-		q.untilNextRound(ctx)
+		q.untilNextRound(ctx, due)
 	}
 }
 
-// untilNextRound waits until the next round is due.
-func (q *Queue) untilNextRound(ctx context.Context) {
-	due := time.NewTimer(jittered(q.tuning.Every))
+// wanted are the tenants that the next round looks at; nil: all.
+func (q *Queue) wanted(due time.Time) []span {
+	if !time.Now().Before(due) {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	spans, ok := q.line.wanted()
+	if !ok {
+		return nil
+	}
+	return spans
+}
+
+// untilNextRound waits until the next round is wanted, or that through all is due.
+func (q *Queue) untilNextRound(ctx context.Context, at time.Time) {
+	due := time.NewTimer(time.Until(at))
 	defer due.Stop()
 	for !q.hungry() {
 		select {
@@ -107,26 +127,49 @@ func (q *Queue) hungry() bool {
 }
 
 // round goes through the open documents by name, a batch of each tenant, and
-// returns how many of them were new.
-func (q *Queue) round(ctx context.Context) (fresh int, err error) {
+// returns how many of them were new. It looks at all, or at those spans alone.
+func (q *Queue) round(ctx context.Context, of []span) (fresh int, err error) {
 	q.mu.Lock()
-	q.line.round()
+	q.line.round(of)
 	q.mu.Unlock()
+	look := roundLook{q: q}
+	if of == nil {
+		if err := q.through(ctx, &look, span{}); err != nil {
+			return look.fresh, err
+		}
+		q.metrics.looked(&look)
+		return look.fresh, nil
+	}
+	for _, s := range of {
+		if err := q.through(ctx, &look, s); err != nil {
+			return look.fresh, err
+		}
+	}
+	return look.fresh, nil
+}
+
+// through looks at the documents of a span; of all where it is empty.
+func (q *Queue) through(ctx context.Context, look *roundLook, of span) error {
 	v := &q.vocabulary
 	open := q.documents().Where(v.Fields.Status, "in", []string{v.Pending, v.Processing}).OrderBy(firestore.DocumentID, firestore.Asc)
-	look := roundLook{q: q}
+	if of.last != "" {
+		open = open.EndAt(q.client.Doc(of.last))
+	}
 	size := q.tuning.Batch + 1 // one more tells that there is more
 	for cursor := ""; ; {
 		q.room(ctx)
 		page := open.Limit(size)
-		if cursor != "" {
+		switch {
+		case cursor != "":
 			page = page.StartAfter(q.client.Doc(cursor))
+		case of.first != "":
+			page = page.StartAt(q.client.Doc(of.first))
 		}
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		docs, err := page.Documents(call).GetAll()
 		cancel()
 		if err != nil {
-			return look.fresh, err
+			return err
 		}
 		q.metrics.reads.WithLabelValues(byRound).Add(float64(max(1, len(docs))))
 		full := false
@@ -137,9 +180,8 @@ func (q *Queue) round(ctx context.Context) (fresh int, err error) {
 				break
 			}
 		}
-		if !full && len(docs) < size {
-			q.metrics.looked(&look)
-			return look.fresh, nil
+		if full && of.last != "" || !full && len(docs) < size {
+			return nil
 		}
 	}
 }
@@ -165,9 +207,10 @@ func (q *Queue) room(ctx context.Context) {
 type roundLook struct {
 	q       *Queue
 	tenant  string
-	taken   int // of the tenant
-	fresh   int // of all
-	stale   int // processing, and their lease has run out
+	first   string // path of the tenant's that was seen first
+	taken   int    // of the tenant
+	fresh   int    // of all
+	stale   int    // processing, and their lease has run out
 	oldest  time.Duration
 	overdue time.Duration
 }
@@ -181,11 +224,11 @@ func (r *roundLook) at(doc *firestore.DocumentSnapshot) (last string) {
 	}
 	tenant, last := r.q.vocabulary.Tenant(s.path)
 	if tenant != r.tenant {
-		r.tenant, r.taken = tenant, 0
+		r.tenant, r.first, r.taken = tenant, s.path, 0
 	}
 	if r.taken >= r.q.tuning.Batch {
 		r.q.mu.Lock()
-		r.q.line.leave(tenant)
+		r.q.line.leave(tenant, r.first, last)
 		r.q.mu.Unlock()
 		return last
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/firestore"
+	"go.uber.org/zap"
 )
 
 // However many tenants there are, a round brings no more into memory than the workers
@@ -24,7 +27,7 @@ func TestRoundWaitsForRoom(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := q.round(ctx)
+		_, err := q.round(ctx, nil)
 		ended <- err
 	}()
 	most, given := 0, 0
@@ -49,5 +52,32 @@ func TestRoundWaitsForRoom(t *testing.T) {
 	}
 	if most >= 10+5 {
 		t.Errorf("%d were in memory at once, want little more than 10", most)
+	}
+}
+
+// What one tenant has in line costs no more where others have documents that wait for a later
+// attempt: as after an outage, when thousands do.
+func TestABacklogCostsNoMoreBesideWhatWaits(t *testing.T) {
+	r := onEmbedded(t)
+	const backlog, waiting = 1000, 1500
+	due := time.Now().Add(time.Hour)
+	for from := 0; from < waiting; from += 250 {
+		b := r.client.Batch() //nolint:staticcheck // one commit
+		for i := range 250 {
+			b.Create(r.client.Doc(fmt.Sprintf("errands/a%03d:%05d", i%100, from+i)), map[string]any{
+				"status": "pending", "createdAt": firestore.ServerTimestamp, "attempts": 1, "dueAt": due,
+			})
+		}
+		if _, err := b.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.many("z", backlog)
+	var l ledger
+	q := r.run(vocabulary(false), l.does, func(c *Config) { c.Log = zap.NewNop(); c.Tuning.Every = time.Hour })
+	r.await("the backlog", func() bool { return len(l.handled()) >= backlog })
+	q.stop()
+	if reads, most := q.count(q.metrics.reads, byRound), 4*backlog+2*waiting; reads > most {
+		t.Errorf("rounds read %d documents, want %d at most: each that waits once or twice, not with each batch", reads, most)
 	}
 }

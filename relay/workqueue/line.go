@@ -27,7 +27,13 @@ type line struct {
 	ready   int
 	full    int  // so many ready ones that a round brings no more for now
 	stalled bool // a round waits for room
+
+	spans map[string]span // of the tenants of whom the last round through all left something behind
 }
+
+// span is where a tenant's documents are in the order of names: paths, of the first that a
+// round through all saw, and of the last that can be.
+type span struct{ tenant, first, last string }
 
 // tenantWay is one tenant's way to the workers.
 type tenantWay struct {
@@ -44,7 +50,7 @@ type busy struct {
 func newLine(batch int, horizon time.Duration) *line {
 	return &line{
 		batch: batch, horizon: horizon, most: 100 * batch, full: 1000 * batch,
-		tenants: map[string]*tenantWay{}, waiting: map[string]*item{}, busy: map[string]*busy{},
+		tenants: map[string]*tenantWay{}, spans: map[string]span{}, waiting: map[string]*item{}, busy: map[string]*busy{},
 	}
 }
 
@@ -210,16 +216,45 @@ func (l *line) stall() bool {
 // resumes reports whether a round that waits may go on.
 func (l *line) resumes() bool { return l.stalled && l.ready < l.full }
 
-// round begins a round, which finds again what was left behind.
-func (l *line) round() {
+// wanted are the spans of the tenants that are hungry; ok is false where that of one is not known.
+func (l *line) wanted() (spans []span, ok bool) {
 	for name, t := range l.tenants {
-		t.left = false
-		l.turned(name, t)
+		if t.left && len(t.ready) <= l.batch/10 {
+			s, known := l.spans[name]
+			if !known {
+				return nil, false
+			}
+			spans = append(spans, s)
+		}
+	}
+	return spans, true
+}
+
+// round begins a round, which finds again what was left behind: of all, or of those spans.
+func (l *line) round(of []span) {
+	if of == nil {
+		l.spans = map[string]span{}
+		for name, t := range l.tenants {
+			t.left = false
+			l.turned(name, t)
+		}
+		return
+	}
+	for _, s := range of {
+		if t := l.tenants[s.tenant]; t != nil {
+			t.left = false
+			l.turned(s.tenant, t)
+		}
 	}
 }
 
 // leave tells that a round left something of a tenant behind.
-func (l *line) leave(tenant string) {
+func (l *line) leave(tenant, first, last string) {
+	if _, known := l.spans[tenant]; !known {
+		l.spans[tenant] = span{tenant, first, last}
+	} else if l.spans[tenant].last != last { // it has several: each is looked for in a round through all
+		delete(l.spans, tenant)
+	}
 	if t := l.tenants[tenant]; t != nil {
 		t.left = true
 		return

@@ -38,7 +38,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	if !l.hungry() {
 		t.Error("a has more, and nothing asks for it")
 	}
-	l.round()
+	l.round(nil)
 	if l.hungry() || len(l.tenants) != 0 {
 		t.Errorf("after a round: %d tenants are remembered", len(l.tenants))
 	}
