@@ -182,6 +182,7 @@ func TestLocalWithoutSamples(t *testing.T) {
 	if got := runProgram(t, env, "", "append", "--outbox", "accOutbox", "--samples", "3"); got.code != shell.ExitOK {
 		t.Errorf("append beside it: %+v", got)
 	}
+	run.stdout.find(t, ` (in=[1-3] )`)
 	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
