@@ -2,7 +2,7 @@ package replayer_test
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"outboxrelay/contracts"
@@ -49,15 +49,28 @@ func TestWhatWaitsForATargetSaysSo(t *testing.T) {
 // holding is a queue whose notes wait until it is opened.
 type holding struct {
 	*dlq.Queue
-	open          chan struct{}
-	running, most atomic.Int64
+	open chan struct{}
+
+	mu            sync.Mutex
+	running, most int
+}
+
+func (h *holding) notes() (now, most int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.running, h.most
 }
 
 func (h *holding) Hold(ctx context.Context, item *dlq.Item, w dlq.Waits) error {
-	n := h.running.Add(1)
-	defer h.running.Add(-1)
-	for most := h.most.Load(); n > most && !h.most.CompareAndSwap(most, n); most = h.most.Load() {
-	}
+	h.mu.Lock()
+	h.running++
+	h.most = max(h.most, h.running)
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.running--
+	}()
 	select {
 	case <-h.open:
 	case <-ctx.Done():
@@ -75,12 +88,12 @@ func TestNotesAtOnceAreFew(t *testing.T) {
 	queue := &holding{Queue: f.Queue, open: make(chan struct{})}
 	r, err := replayer.New(queue, &unreachable{Lanes: f.Lanes}, contracts.ReviewRequired, replayer.Config{Config: f.Config.Config, Concurrency: 4, PauseMin: f.Config.PauseMin, PauseMax: f.Config.PauseMax})
 	f.Start(r, err)
-	f.Eventually("as many are written as may be", func() bool { return queue.running.Load() == 16 })
+	f.Eventually("as many are written as may be", func() bool { now, _ := queue.notes(); return now == 16 })
 	close(queue.open)
 	for _, i := range asked {
 		f.Eventually("it says what it waits for", func() bool { return f.Item(i.ID).Replaying.Waits.Tells() })
 	}
-	if most := queue.most.Load(); most > 16 {
+	if _, most := queue.notes(); most > 16 {
 		t.Errorf("%d notes were written at once", most)
 	}
 }
