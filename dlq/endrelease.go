@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"go.uber.org/zap"
+
 	"outboxrelay/contracts"
 )
 
@@ -32,37 +34,29 @@ func (q *Queue) Releases(ctx context.Context, after string) (page []*Freeze, nex
 }
 
 // TurnBack turns a page of the records of one outbox that a freeze holds back to
-// pending, and returns how many; 0: none is left. The commit holds only for the
+// pending, those behind after in the order of their IDs, and returns how many. next is
+// where the next page begins; "": there is none. A commit holds only for the
 // freeze as it was read, so that what a later death had held stays so: see IsRefused.
 // With it goes the count of all that the release turned back. A record that has no room
 // for another status stands in nobody's way: it is left to the sweep of its outbox, which
 // dead-letters such a one once its freeze is gone.
-func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze) (turned int, err error) {
+func (q *Queue) TurnBack(ctx context.Context, outbox string, freeze *Freeze, after string) (turned int, next string, err error) {
 	held := heldQuery(outbox, freeze.AggregateID)
-	held.Limit, held.Select = heldPage, []string{contracts.FieldStatus}
-	docs, err := q.store.Query(ctx, held)
+	held.OrderBy, held.Limit, held.Select = []Order{{Field: FieldID}}, heldPage, []string{contracts.FieldStatus}
+	docs, next, err := q.pageByID(ctx, held, after)
 	if err != nil || len(docs) == 0 {
-		return 0, err
+		return 0, "", err
 	}
-	if err := q.turnBack(ctx, outbox, freeze, docs); !RefusesDocument(err) {
-		return len(docs), err
-	}
-	for _, d := range docs {
-		switch err := q.turnBack(ctx, outbox, freeze, []Doc{d}); {
-		case err == nil:
-			turned++
-		case !RefusesDocument(err):
-			return turned, err
-		}
-	}
-	return turned, nil
+	turned, err = q.turnBack(ctx, outbox, freeze, docs)
+	return turned, next, err
 }
 
-// turnBack turns these back in one commit.
-func (q *Queue) turnBack(ctx context.Context, outbox string, freeze *Freeze, docs []Doc) error {
+// turnBack turns these back in one commit, or each half of them by itself if Firestore
+// takes no such, until only the records are left that it does not take. It returns how many.
+func (q *Queue) turnBack(ctx context.Context, outbox string, freeze *Freeze, docs []Doc) (turned int, err error) {
 	counted, err := q.turnedBack(ctx, freeze)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	writes := make([]Write, 0, len(docs)+2)
 	for _, d := range docs {
@@ -72,7 +66,23 @@ func (q *Queue) turnBack(ctx context.Context, outbox string, freeze *Freeze, doc
 		})
 	}
 	_, err = q.store.Commit(ctx, append(writes, freeze.Fence(), counted.plus(len(docs))))
-	return err
+	switch {
+	case err == nil:
+		return len(docs), nil
+	case !RefusesDocument(err):
+		return 0, err
+	case len(docs) == 1:
+		q.log.Warn("held record cannot be turned back, left to the sweep of its outbox, which dead-letters it; where nobody relays that, shorten the record and set its status to pending",
+			zap.String("outbox", outbox), zap.String("record", docs[0].ID), zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Error(err))
+		return 0, nil
+	}
+	for _, half := range [][]Doc{docs[:len(docs)/2], docs[len(docs)/2:]} {
+		n, err := q.turnBack(ctx, outbox, freeze, half)
+		if turned += n; err != nil {
+			return turned, err
+		}
+	}
+	return turned, nil
 }
 
 // EndRelease deletes the freeze as it was read, with the audit entry of the

@@ -26,7 +26,7 @@ type Releases interface {
 	Releases(ctx context.Context, after string) (page []*dlq.Freeze, next string, err error)
 	WatchReleases(ctx context.Context, changed func()) error
 	FreezesOf(ctx context.Context, aggregateIDs ...string) ([]*dlq.Freeze, error)
-	TurnBack(ctx context.Context, outbox string, freeze *dlq.Freeze) (int, error)
+	TurnBack(ctx context.Context, outbox string, freeze *dlq.Freeze, after string) (turned int, next string, err error)
 	EndRelease(ctx context.Context, freeze *dlq.Freeze) (records int64, done bool, err error)
 }
 

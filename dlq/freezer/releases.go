@@ -116,16 +116,16 @@ var errOtherFreeze = errors.New("the freeze is not the one that is released")
 // turnBack turns the held records of one outbox back to pending. A page of them that
 // was changed underneath is read again, as long as the freeze stands.
 func (r *releaser) turnBack(ctx context.Context, outbox string, freeze *dlq.Freeze) error {
-	for refused := 0; ; {
+	for after, refused := "", 0; ; {
 		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
-		n, err := r.queue.TurnBack(c, outbox, freeze)
+		n, next, err := r.queue.TurnBack(c, outbox, freeze, after)
 		cancel()
+		r.cfg.Metrics.released.Add(float64(n))
 		switch {
-		case err == nil && n == 0:
+		case err == nil && next == "":
 			return nil
 		case err == nil:
-			refused = 0
-			r.cfg.Metrics.released.Add(float64(n))
+			after, refused = next, 0
 		case dlq.IsRefused(err) && refused < maxHeldRefusals:
 			refused++
 			if err := r.stands(ctx, freeze); err != nil {
