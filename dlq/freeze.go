@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"slices"
 	"time"
 
 	"outboxrelay/contracts"
@@ -27,7 +28,7 @@ type Freeze struct {
 	EventType   string
 	EventID     string
 	TraceID     string
-	DeadLetters []string // IDs of what froze it: of all that fit, while it is frozen, and then of the first listedMost
+	DeadLetters []string // IDs of what froze it, see Relist
 	ReleasedBy  string   // Releasing only, as all below
 	ReleasedAt  time.Time
 	Release     string // ID of the decision
@@ -72,9 +73,25 @@ func DecodeFreeze(d Doc) *Freeze {
 	}
 }
 
-// listedMost is how many of the dead letters that froze its aggregate a freeze lists from
-// its release on. A list that fills its document would have no room for that.
-const listedMost = 100
+// ListedMost is how many of the dead letters that froze its aggregate a freeze lists, or some
+// more: what breaks the contract is not held, so that an aggregate that is frozen may go on
+// dying. A list that fills its document would have no room for a release.
+const ListedMost = 100
+
+// Relist keeps the list of a freeze short, in the write of it that is part of the item's
+// burial: where ListedMost are listed, as far as known, it is replaced by how it began and the
+// item. Relist returns the new list; nil: the item joins the list that there is.
+func (i *Item) Relist(freeze *Write, listed []string) []string {
+	if len(listed) < ListedMost {
+		return nil
+	}
+	list := slices.Clone(listed[:ListedMost/2])
+	if !slices.Contains(list, i.ID) {
+		list = append(list, i.ID)
+	}
+	freeze.Union, freeze.Fields[freezeDeadLetters] = nil, anySlice(list)
+	return list
+}
 
 // freezes is the write that freezes the item's aggregate; ok is false when it
 // has none. A release under way ends with it.

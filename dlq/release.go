@@ -109,7 +109,7 @@ func (r *releasing) writes(ctx context.Context) ([]Write, error) {
 	}
 	after := *freeze
 	after.State, after.ReleasedBy, after.ReleasedAt, after.Release = Releasing, r.actor.Name, r.queue.moment(), r.id
-	after.DeadLetters = after.DeadLetters[:min(len(after.DeadLetters), listedMost)]
+	after.DeadLetters = after.DeadLetters[:min(len(after.DeadLetters), ListedMost)]
 	r.after = &after
 	entry := &Entry{
 		ID: r.id, Actor: r.actor.Name, Role: r.actor.Role, Action: ActionRelease, Subject: SubjectFreeze, On: r.aggregateID,

@@ -33,8 +33,8 @@ func (o *outbox) buried(st *settlement, at time.Time) {
 	default:
 		o.freezes.buried(&dlq.Freeze{
 			AggregateID: i.AggregateID, State: dlq.Frozen, FrozenAt: i.DeadAt, Reason: i.Reason, Outbox: i.Outbox,
-			EventType: i.EventType, EventID: i.EventID, TraceID: i.TraceID, UpdateTime: at,
-		})
+			EventType: i.EventType, EventID: i.EventID, TraceID: i.TraceID, DeadLetters: st.dead.relisted, UpdateTime: at,
+		}, i.ID)
 	}
 }
 

@@ -19,6 +19,8 @@ type deadLetter struct {
 	size   int       // of the record in bytes, roughly
 	before *dlq.Item // an earlier death of the same record, in whose place it is written; nil: there is none
 	orphan bool      // the record's document is gone: the dead letter is all that is left
+
+	relisted []string // what its freeze is to list, see dlq.Item.Relist
 }
 
 // bury settles e as dead: its dead letter and its status in one atomic commit.
@@ -98,9 +100,14 @@ func (d *deadLetter) writes(record Write, st *settlement) []Write {
 	writes = slices.DeleteFunc(writes, func(w Write) bool {
 		return st.slim >= slimUnfrozen && (w.Collection == contracts.CollectionFrozen || w.Collection == contracts.CollectionAudit)
 	})
+	d.relisted = nil
 	for i := range writes {
-		if st.slim >= slimUnlisted && writes[i].Collection == contracts.CollectionFrozen {
+		switch {
+		case writes[i].Collection != contracts.CollectionFrozen:
+		case st.slim >= slimUnlisted:
 			writes[i].Union = nil
+		default:
+			d.relisted = item.Relist(&writes[i], st.entry.outbox.freezes.listed(item.AggregateID))
 		}
 	}
 	if d.orphan {

@@ -41,6 +41,7 @@ type freezes struct {
 // frozen is one aggregate that is not free.
 type frozen struct {
 	freeze  *dlq.Freeze     // as last told; nil: there is none
+	listed  []string        // by the freeze, with what this relay buried since
 	dying   int             // burials of this relay on their way that freeze it
 	void    []int           // of these, such as were not written by us, each by its number: what stands has to be read
 	thawing map[*outbox]int // the outboxes that are to let it go on: each thaw by its number
@@ -103,6 +104,9 @@ func (z *freezes) passLocked(aggregateID string, f *frozen) {
 // that was news.
 func (z *freezes) mergeLocked(freeze *dlq.Freeze) bool {
 	f := z.getLocked(freeze.AggregateID)
+	if f.freeze == nil || !freeze.UpdateTime.Before(f.freeze.UpdateTime) {
+		f.listed = freeze.DeadLetters
+	}
 	if f.freeze != nil && !freeze.UpdateTime.After(f.freeze.UpdateTime) {
 		return false
 	}
@@ -192,12 +196,17 @@ func (z *freezes) dying(aggregateID string) {
 	z.passLocked(aggregateID, f)
 }
 
-// buried tells that such a dead letter was written, with the freeze.
-func (z *freezes) buried(freeze *dlq.Freeze) {
+// buried tells that such a dead letter was written, with the freeze. It joined the freeze's
+// list, unless that was replaced: then the freeze has it.
+func (z *freezes) buried(freeze *dlq.Freeze, deadLetter string) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	f := z.getLocked(freeze.AggregateID)
 	f.dying--
+	if freeze.DeadLetters == nil {
+		f.join(deadLetter)
+		freeze.DeadLetters = f.listed
+	}
 	if !z.mergeLocked(freeze) {
 		z.passLocked(freeze.AggregateID, f)
 	}
@@ -358,7 +367,7 @@ func (z *freezes) look(ctx context.Context, aggregateIDs ...string) error {
 func (z *freezes) goneLocked(aggregateID string, f *frozen) {
 	z.log.Info("aggregate released", zap.String("aggregateId", aggregateID), zap.String("traceId", f.freeze.TraceID))
 	z.ended.Inc()
-	f.freeze = nil
+	f.freeze, f.listed = nil, nil
 	for _, o := range z.outboxes {
 		z.thawLocked(o, f)
 	}

@@ -21,7 +21,7 @@ type Freeze struct {
 	EventType   string           `json:"eventType" example:"RoleChanged"`
 	EventID     string           `json:"eventId"`
 	TraceID     string           `json:"traceId"`
-	DeadLetters []string         `json:"deadLetters" nullable:"false" doc:"IDs of what froze it: of all that fit into a document, and of the first 100 once it is being released."`
+	DeadLetters []string         `json:"deadLetters" nullable:"false" doc:"IDs of what froze it; where these are more than about 100, of the first and the latest."`
 	ReleasedBy  string           `json:"releasedBy,omitempty" doc:"Of a release under way, as all below."`
 	ReleasedAt  time.Time        `json:"releasedAt,omitzero"`
 	Release     string           `json:"release,omitempty" doc:"The decision's ID."`
