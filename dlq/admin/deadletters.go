@@ -48,7 +48,7 @@ type filteredInput struct {
 }
 
 type deadLetterInput struct {
-	ID string `path:"id" example:"7f0c:acc-1:3" doc:"The dead letter's ID, percent-encoded: a % in it becomes %25."`
+	ID string `path:"id" example:"7f0c:acc-1:3" doc:"The dead letter's ID, percent-encoded: a % in it becomes %25. Those named count, groups, named and summary, which stand for something else under /dlq, are written %2563ount, %2567roups, %256Eamed and %2573ummary."`
 }
 
 type deadLetterOutput struct {
@@ -98,7 +98,7 @@ func groupOf(g dlq.GroupCount) Group {
 }
 
 func (a *api) getDeadLetter(ctx context.Context, in *deadLetterInput) (*deadLetterOutput, error) {
-	item, err := a.config.Letters.Item(ctx, in.ID)
+	item, err := a.config.Letters.Item(ctx, dlq.NamedLetter(in.ID))
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type OrderNote struct {
 }
 
 type decisionInput struct {
-	ID      string `path:"id" example:"7f0c:acc-1:3" doc:"The dead letter's ID, percent-encoded: a % in it becomes %25."`
+	ID      string `path:"id" example:"7f0c:acc-1:3" doc:"The dead letter's ID, percent-encoded: a % in it becomes %25. Those named count, groups, named and summary, which stand for something else under /dlq, are written %2563ount, %2567roups, %256Eamed and %2573ummary."`
 	IfMatch string `header:"If-Match" example:"\"1d3k\"" doc:"The ETag of what the caller looked at. The decision is refused (412) when it was changed since."`
 	Body    Why
 }
@@ -70,7 +70,7 @@ func (a *api) decide(ctx context.Context, action dlq.Action, in *decisionInput) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := a.config.Letters.Decide(ctx, in.ID, dlq.Decide{Action: action, Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
+	d, err := a.config.Letters.Decide(ctx, dlq.NamedLetter(in.ID), dlq.Decide{Action: action, Actor: actor(ctx), Reason: in.Body.Reason, Seen: saw})
 	if err != nil {
 		return nil, err
 	}

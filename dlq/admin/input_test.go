@@ -3,6 +3,7 @@ package admin_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -174,6 +175,31 @@ func TestIDsArePercentEncoded(t *testing.T) {
 		}
 	}
 	f.do("dev-viewer", http.MethodGet, "/dlq/%FF", "").refused(http.StatusBadRequest, "UTF-8")
+}
+
+// TestDeadLettersNamedAsOperations: no operation beside GET /dlq/{id} stands in the place of
+// a dead letter of its name.
+func TestDeadLettersNamedAsOperations(t *testing.T) {
+	f := setup(t)
+	ids := map[string]string{"%252567roups": "%67roups", "group": "group"}
+	for _, e := range endpoints {
+		if taken, below := strings.CutPrefix(e.pattern, "/dlq/"); below && !strings.HasPrefix(taken, "{") {
+			ids[url.PathEscape(dlq.LetterName(taken))] = taken
+		}
+	}
+	for path, want := range ids {
+		read[admin.DeadLetterDetail](f.do("dev-viewer", http.MethodGet, "/dlq/"+path, ""), http.StatusOK)
+		if f.queue.id != want {
+			t.Errorf("%s: looked at %q, want %q", path, f.queue.id, want)
+		}
+		for _, what := range []string{"notes", "uncover"} {
+			f.queue.id = "none"
+			f.do("dev-security", http.MethodPost, "/dlq/"+path+"/"+what, because)
+			if f.queue.id != want {
+				t.Errorf("%s of %s: got to %q, want %q", what, path, f.queue.id, want)
+			}
+		}
+	}
 }
 
 func TestPathsAndMethods(t *testing.T) {

@@ -16,7 +16,7 @@ type Uncovered struct {
 }
 
 type uncoverInput struct {
-	ID   string `path:"id" example:"7f0c:acc-1:3" doc:"The dead letter's ID, percent-encoded: a % in it becomes %25."`
+	ID   string `path:"id" example:"7f0c:acc-1:3" doc:"The dead letter's ID, percent-encoded: a % in it becomes %25. Those named count, groups, named and summary, which stand for something else under /dlq, are written %2563ount, %2567roups, %256Eamed and %2573ummary."`
 	Body Why
 }
 
@@ -31,7 +31,7 @@ func (a *api) uncovers() {
 }
 
 func (a *api) uncover(ctx context.Context, in *uncoverInput) (*output[Uncovered], error) {
-	u, err := a.config.Letters.Uncover(ctx, in.ID, actor(ctx), in.Body.Reason)
+	u, err := a.config.Letters.Uncover(ctx, dlq.NamedLetter(in.ID), actor(ctx), in.Body.Reason)
 	if err != nil {
 		return nil, err
 	}

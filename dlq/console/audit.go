@@ -149,7 +149,7 @@ func auditLink(e admin.AuditEntry) string {
 	switch {
 	case e.On == "":
 	case e.Subject == dlq.SubjectDeadLetter:
-		return pathTo("dlq", e.On)
+		return pathTo("dlq", dlq.LetterName(e.On))
 	case e.Subject == dlq.SubjectBulk:
 		return pathTo("replays", e.On)
 	case e.Subject == dlq.SubjectFreeze:

@@ -26,12 +26,11 @@ func (s *server) decide(ctx context.Context, v *visit, action dlq.Action) (next 
 	if err != nil {
 		return "", err
 	}
-	id := v.PathValue("id")
-	_, err = post[admin.Decided](ctx, v.ask, apiPath("dlq", id, decisionPaths[action]), admin.Why{Reason: v.reason()}, saw)
+	_, err = post[admin.Decided](ctx, v.ask, letterPath(v, decisionPaths[action]), admin.Why{Reason: v.reason()}, saw)
 	if err != nil {
 		return "", err
 	}
-	return done(pathTo("dlq", id), string(action)), nil
+	return done(pathTo("dlq", v.PathValue("id")), string(action)), nil
 }
 
 // acts lists what can be decided, as the visitor can.

@@ -30,6 +30,7 @@ var funcs = template.FuncMap{
 	"visible":   visible,
 
 	"freezeName": dlq.FreezeName,
+	"letterName": dlq.LetterName,
 }
 
 // pathTo joins segments of a path below Prefix, each escaped.

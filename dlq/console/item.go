@@ -39,7 +39,7 @@ type itemPage struct {
 
 // loadItem loads the screen of one dead letter.
 func (s *server) loadItem(ctx context.Context, v *visit) (*page, error) {
-	d, err := get[detail](ctx, v.ask, apiPath("dlq", v.PathValue("id")), nil)
+	d, err := get[detail](ctx, v.ask, letterPath(v), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *server) loadItem(ctx context.Context, v *visit) (*page, error) {
 	}
 	now := time.Now()
 	p := &itemPage{
-		detail: d, Path: pathTo("dlq", d.ID), Story: story(&d.DeadLetter, now), Timeline: timelineOf(traced, whyNot, now, maxItemEvents),
+		detail: d, Path: pathTo("dlq", dlq.LetterName(d.ID)), Story: story(&d.DeadLetter, now), Timeline: timelineOf(traced, whyNot, now, maxItemEvents),
 		TwoPerson: s.twoPersons(d), Freeze: freezeOf(traced, d.AggregateID), Record: recordOf(d),
 	}
 	if d.Tier == contracts.SafeAuto {
@@ -63,6 +63,13 @@ func (s *server) loadItem(ctx context.Context, v *visit) (*page, error) {
 		Title: brief(d.EventType+" of "+d.AggregateID, maxName), Section: "dlq", Follows: p.topics(),
 		Notice: doneNotice(v, doneTexts), Content: p,
 	}, nil
+}
+
+// letterPath is where the API has the dead letter that the page's address names, also in
+// one that was typed with its ID.
+func letterPath(v *visit, more ...string) string {
+	name := dlq.LetterName(dlq.NamedLetter(v.PathValue("id")))
+	return apiPath(append([]string{"dlq", name}, more...)...)
 }
 
 // doneTexts tell of a decision that was taken. How it goes on is on the page.

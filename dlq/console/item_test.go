@@ -91,6 +91,29 @@ func TestItemTellsItsStory(t *testing.T) {
 	}
 }
 
+// TestItemsNamedAsOperations: what the API has beside dead letters hides none of them.
+func TestItemsNamedAsOperations(t *testing.T) {
+	f := setup(t)
+	operator := f.person("dev-operator")
+	for _, id := range []string{"groups", "count", "named", "summary", "%67roups"} {
+		i := f.die("accOutbox", "WalletDeducted", "acc-"+id, 1, func(i *dlq.Item) { i.ID = dlq.ID(id) })
+		path := "/dlq/" + url.PathEscape(dlq.LetterName(i.ID))
+		if _, list := operator.get("/dlq"); !strings.Contains(list, `href="/console`+path+`"`) {
+			t.Errorf("the list has no link to %s", path)
+		}
+		_, page := operator.get(path)
+		if !strings.Contains(plain(page), "WalletDeducted of acc-"+id) || !strings.Contains(page, `action="/console`+path+`/notes"`) {
+			t.Errorf("%s shows %.600s", path, plain(page))
+		}
+		if status, after := operator.post(path+"/notes", itemForm(page, "note", "seen")); status >= 300 || f.decisions(i.ID, "note") != 1 {
+			t.Errorf("%s: got status %d: %.600s", path, status, plain(after))
+		}
+	}
+	if _, page := operator.get("/dlq/groups"); !strings.Contains(plain(page), "WalletDeducted of acc-groups") {
+		t.Errorf("its ID as it is shows %.600s", plain(page))
+	}
+}
+
 func TestItemStoryGoesOn(t *testing.T) {
 	f := setup(t)
 	viewer := f.person("dev-viewer")

@@ -74,7 +74,7 @@ func recordText(raw json.RawMessage) recordView {
 // again.
 func (s *server) uncovers(on *screen) {
 	s.posted("/dlq/{id}/uncover", on, func(w http.ResponseWriter, v *visit) error {
-		u, err := post[uncovered](v.Context(), v.ask, apiPath("dlq", v.PathValue("id"), "uncover"), admin.Why{Reason: v.reason()}, nil)
+		u, err := post[uncovered](v.Context(), v.ask, letterPath(v, "uncover"), admin.Why{Reason: v.reason()}, nil)
 		if err != nil {
 			return err
 		}

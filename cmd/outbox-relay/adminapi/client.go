@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/outbox-relay/terminal"
+	"outboxrelay/dlq"
 )
 
 const (
@@ -96,6 +97,11 @@ func Path(segments ...string) string {
 		p.WriteString("/" + url.PathEscape(s))
 	}
 	return p.String()
+}
+
+// LetterPath is where the API has a dead letter, and what more it has of it.
+func LetterPath(id string, more ...string) string {
+	return Path(append([]string{"dlq", dlq.LetterName(id)}, more...)...)
 }
 
 // Get reads what stands at path. It tries again where the service is away for a

@@ -71,6 +71,14 @@ func TestRequestIsWhatTheAPIReads(t *testing.T) {
 	}
 }
 
+func TestLetterPathIsOfADeadLetter(t *testing.T) {
+	for id, want := range map[string]string{"groups": "/dlq/%2567roups/replay", "%67roups": "/dlq/%252567roups/replay", "e%2F1:a b:1": "/dlq/e%252F1:a%20b:1/replay"} {
+		if got := LetterPath(id, "replay"); got != want {
+			t.Errorf("%q is at %s, want %s", id, got, want)
+		}
+	}
+}
+
 func TestRefusalSaysWhatToDo(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -20,7 +20,7 @@ func (f reasonFlag) body() adminapi.Why { return adminapi.Why{Reason: f.Reason} 
 // decide posts one decision about a dead letter.
 func (d *desk) decide(ctx context.Context, id, action string, why reasonFlag) (json.RawMessage, adminapi.Decided, error) {
 	var decided adminapi.Decided
-	answer, err := d.Post(ctx, adminapi.Path("dlq", id, action), why.body(), &decided)
+	answer, err := d.Post(ctx, adminapi.LetterPath(id, action), why.body(), &decided)
 	return answer, decided, err
 }
 
@@ -29,7 +29,7 @@ func (f *apiFlags) decideAndTell(ctx context.Context, p shell.Process, id, actio
 	return f.ask(p, func(d *desk) error {
 		var before adminapi.Item // its replay, if it has one, is gone from the answer
 		if ends := action == "discard" || action == "withdraw"; ends && !d.json {
-			if _, err := d.Get(ctx, adminapi.Path("dlq", id), nil, &before); err != nil {
+			if _, err := d.Get(ctx, adminapi.LetterPath(id), nil, &before); err != nil {
 				return err
 			}
 		}

@@ -53,7 +53,7 @@ func (d *desk) await(ctx context.Context, id string) error {
 	waited := -1 // how many replays had ended while ours had not; -1: that was never seen
 	for still := d.still(); ; {
 		var i adminapi.Item
-		answer, err := d.look(ctx, adminapi.Path("dlq", id), &i, d.outage)
+		answer, err := d.look(ctx, adminapi.LetterPath(id), &i, d.outage)
 		if ctx.Err() != nil {
 			return d.unwaited(id, "interrupted")
 		}

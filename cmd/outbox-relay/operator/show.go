@@ -34,13 +34,13 @@ func (c *showCmd) Validate() error {
 func (c *showCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		if c.Uncover && d.json {
-			answer, err := d.Post(ctx, adminapi.Path("dlq", c.ID, "uncover"), adminapi.Why{Reason: c.Reason}, nil)
+			answer, err := d.Post(ctx, adminapi.LetterPath(c.ID, "uncover"), adminapi.Why{Reason: c.Reason}, nil)
 			if err != nil {
 				return err
 			}
 			return shell.PrintJSON(d.Stdout, answer)
 		}
-		return show(ctx, d, adminapi.Path("dlq", c.ID), nil, func(i adminapi.Item) error {
+		return show(ctx, d, adminapi.LetterPath(c.ID), nil, func(i adminapi.Item) error {
 			fmt.Fprintf(d.Stdout, "%s\n\n", terminal.Line(story(i)))
 			facts := shell.NewTable(d.Stdout)
 			for _, fact := range [][2]string{
@@ -72,7 +72,7 @@ func (c *showCmd) Run(ctx context.Context, p shell.Process) error {
 // uncover prints the whole record of a dead letter whose payload is covered.
 func (d *desk) uncover(ctx context.Context, id, reason string) error {
 	var u adminapi.Uncovered
-	if _, err := d.Post(ctx, adminapi.Path("dlq", id, "uncover"), adminapi.Why{Reason: reason}, &u); err != nil {
+	if _, err := d.Post(ctx, adminapi.LetterPath(id, "uncover"), adminapi.Why{Reason: reason}, &u); err != nil {
 		return err
 	}
 	fmt.Fprintln(d.Stdout)
