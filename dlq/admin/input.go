@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	// maxBodyBytes bounds a body whose operation has no other bound.
 	maxBodyBytes = 64 << 10
 	// bodyWithin bounds how long a body may take to come.
 	bodyWithin = 10 * time.Second
@@ -69,14 +70,14 @@ func wellSaid(w http.ResponseWriter, r *http.Request, c *call) *Problem {
 	}
 	// The server lifts the deadline at the body's end.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // not every writer has one
-	data, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r.Body, int64(c.route.maxBody)+1))
 	switch {
 	case timedOut(err):
 		return problem(http.StatusRequestTimeout, "the body did not come in time", "send it again")
 	case err != nil:
 		return problem(http.StatusBadRequest, "the body could not be read", "send it again")
-	case len(data) > maxBodyBytes:
-		return problem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", maxBodyBytes), "say it shorter")
+	case len(data) > c.route.maxBody:
+		return problem(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", c.route.maxBody), "say it shorter")
 	case len(data) == 0 && c.route.body == bodyOptional:
 		r.Body = http.NoBody
 		return nil

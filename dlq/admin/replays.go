@@ -26,6 +26,10 @@ type BulkOrder struct {
 	Reason        string   `json:"reason,omitempty" maxLength:"900" example:"the consumer was mended" doc:"Why, for those who read the audit: at most 900 bytes."`
 }
 
+// maxOrderBytes bounds the body of an order. All its IDs fit, as long as they can be and
+// with each byte escaped, in six.
+const maxOrderBytes = maxBodyBytes + dlq.MaxPicked*(6*dlq.MaxIDBytes+len(`"",`))
+
 // filter is what the order selects by. It must say so: one that says nothing
 // would take everything.
 func (o *BulkOrder) filter() (dlq.Filter, error) {
@@ -150,7 +154,7 @@ func (a *api) replays() {
 		summary: "Replay many dead letters",
 		description: "What the filter selects now, or the ids name, is pinned: nothing else is ever replayed by it. An order without both is refused, and the filter {} selects everything that is open. With dryRun it is only told; " +
 			"with the pin of such an answer exactly that is replayed, or nothing. A few go first; while they succeed it goes faster, up to ratePerSecond, and it stops when too many fail. SECURITY_BLOCK is never taken.",
-		status: http.StatusAccepted, also: []int{http.StatusConflict, http.StatusPreconditionFailed},
+		status: http.StatusAccepted, also: []int{http.StatusConflict, http.StatusPreconditionFailed}, maxBody: maxOrderBytes,
 		responses: map[string]*huma.Response{
 			"200": answers[Selection](a, "What it would take."),
 			"202": answers[Bulk](a, "It runs."),

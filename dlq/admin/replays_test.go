@@ -1,7 +1,10 @@
 package admin_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,4 +38,26 @@ func TestBulkOrderNamesWhatItTakes(t *testing.T) {
 	} {
 		f.do("dev-operator", http.MethodPost, "/replays", body).refused(http.StatusUnprocessableEntity, why)
 	}
+}
+
+func TestAnOrderTakesItsIDsHoweverLong(t *testing.T) {
+	for name, char := range map[string]string{"plain": "a", "escaped": "<"} {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t)
+			ids := make([]string, dlq.MaxPicked)
+			for n := range ids {
+				ids[n] = fmt.Sprintf("%03d%s", n, strings.Repeat(char, dlq.MaxIDBytes-3))
+			}
+			body, err := json.Marshal(admin.BulkOrder{IDs: ids, Reason: strings.Repeat(char, 900)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read[admin.Bulk](f.do("dev-operator", http.MethodPost, "/replays", string(body)), http.StatusAccepted)
+			if !slices.Equal(f.queue.bulk.IDs, ids) {
+				t.Errorf("%d IDs reach the queue, want the %d that were told", len(f.queue.bulk.IDs), len(ids))
+			}
+		})
+	}
+	const most = 64<<10 + 200*(6*1500+3)
+	setup(t).do("dev-operator", http.MethodPost, "/replays", `{"filter":{}}`+strings.Repeat(" ", most)).refused(http.StatusRequestEntityTooLarge, fmt.Sprint(most))
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,6 +25,7 @@ type route struct {
 	description  string
 	status       int   // of a success; 0: 200
 	also         []int // errors beyond those that every operation has
+	maxBody      int   // bytes of its body; 0: maxBodyBytes
 	// responses are successes that the handler's type does not tell.
 	responses map[string]*huma.Response
 
@@ -38,10 +40,11 @@ const (
 
 // register adds a route and its typed handler to the API.
 func register[I, O any](a *api, r route, handler func(context.Context, *I) (*O, error)) {
+	r.maxBody = cmp.Or(r.maxBody, maxBodyBytes)
 	op := huma.Operation{
 		OperationID: r.name, Method: r.method, Path: r.path, Tags: []string{r.tag}, Summary: r.summary,
 		Description:   strings.TrimSpace(r.description + fmt.Sprintf("\n\nLeast role: %s.", r.role)),
-		DefaultStatus: r.status, Responses: maps.Clone(r.responses),
+		DefaultStatus: r.status, Responses: maps.Clone(r.responses), MaxBodyBytes: -1, // wellSaid bounds it
 		Extensions: map[string]any{"x-role": r.role.String()},
 	}
 	if op.Responses == nil {
