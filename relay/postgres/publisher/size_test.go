@@ -1,6 +1,9 @@
 package publisher
 
 import (
+	"context"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/google/uuid"
@@ -43,6 +46,34 @@ func TestClaimIsBoundedByBytes(t *testing.T) {
 		c := w.claim(f, 50)
 		if len(c.rows) != 3 || c.locked != 4 {
 			t.Errorf("%d rows of %d locked ones are read, want the 3 that fit", len(c.rows), c.locked)
+		}
+	})
+}
+
+// What a claim leaves to the next round is not written out to be measured: a batch of large rows would take longer than a claim may.
+func TestClaimMeasuresUpToWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	measured := regexp.MustCompile(`(?s)CTE cut.*?WindowAgg .*?actual time=\S+ rows=(\d+)`)
+	eachWay(t, func(t *testing.T, w way) {
+		f := w.setup(t)
+		const rows, size, fit = 100, 100_000, 3
+		for range rows {
+			f.appendLarge(size, numbered(0))
+		}
+		tx, err := begin(t.Context(), f.pool, w.window, w.upTo == 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.end(context.Background())
+		sql, args := tx.claim(rows, 10, nil)
+		args[4] = (fit + 1) * size // without what is around the texts
+		text, _ := f.explained(tx, sql, args...)
+		found := measured.FindStringSubmatch(text)
+		if found == nil {
+			t.Fatalf("the plan does not tell what is measured:\n%s", text)
+		}
+		if n, _ := strconv.Atoi(found[1]); n != fit+1 {
+			t.Errorf("%d of %d rows are measured, want the %d that fit and the first that does not", n, rows, fit)
 		}
 	})
 }
