@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,7 +53,7 @@ func TestFailuresOfHandlers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var did effects
-				store := inbox.NewMemory()
+				store := &givenBack{Store: inbox.NewMemory()}
 				box := inbox.New(store, "billing", quiet(inbox.Options{}))
 				release := make(chan struct{})
 				run := test.run(release)
@@ -73,9 +74,28 @@ func TestFailuresOfHandlers(t *testing.T) {
 				if out := did.disorder(); len(out) > 1 { // the second try
 					t.Errorf("disorder: %v", out)
 				}
+				if len(store.codes) != 1 || store.codes[0] != test.code {
+					t.Errorf("the store has failures with the codes %q, want %q alone", store.codes, test.code)
+				}
 			})
 		})
 	}
+}
+
+// givenBack notes the codes of the failures that a store is told.
+type givenBack struct {
+	inbox.Store
+	mu    sync.Mutex
+	codes []string
+}
+
+func (g *givenBack) GiveBack(ctx context.Context, ref inbox.Ref, failure contracts.AttemptError, wait time.Duration) error {
+	if failure.Code != "" {
+		g.mu.Lock()
+		g.codes = append(g.codes, failure.Code)
+		g.mu.Unlock()
+	}
+	return g.Store.GiveBack(ctx, ref, failure, wait)
 }
 
 func TestErrorOfEachFailure(t *testing.T) {
