@@ -35,3 +35,24 @@ func TestLateClaimsBehindAProposal(t *testing.T) {
 	}
 	holds("after repeats")
 }
+
+// TestLateClaimsRevoke: what took the first roles away is set late, behind a proposal that left it out. Nobody but
+// the user's claims told of these roles; tokens are revoked all the same.
+func TestLateClaimsRevoke(t *testing.T) {
+	type parts = map[string]any
+	w := newWorld()
+	w.users["acc-1"] = parts{"roles": []any{"admin"}} // from before the first event
+	late, other := newSlot(w, catalog(true)), newSlot(w, catalog(true))
+	late.start(t, &modelRecord{version: 1, parts: parts{"roles": []string{"viewer"}}})
+	late.until(t, "set")
+	other.start(t, &modelRecord{version: 2, parts: parts{"policies": []string{"p"}}})
+	other.until(t, "set")
+	late.until(t, "")
+	other.until(t, "")
+	if diff := cmp.Diff([]any{"viewer"}, w.users["acc-1"]["roles"]); diff != "" {
+		t.Errorf("roles (-want +got):\n%s", diff)
+	}
+	if w.revoked == 0 {
+		t.Error("no tokens were revoked")
+	}
+}

@@ -42,6 +42,9 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 		base = s.Parts
 	case before.Version < s.ClaimsVersion:
 		before.Owned = union(before.Owned, s.Parts.mayComeLate(held))
+		if saysFirst(before.Parts, s.Parts) {
+			before.RevokeFor = s.RevokeFor
+		}
 		next.Owned, next.RevokeFor = before.Owned, before.RevokeFor
 	}
 	next.Parts = newest(base, c.payload, c.account)
@@ -117,6 +120,12 @@ func takesAway(before, after Parts, held map[string]any) bool {
 		}
 	}
 	return false
+}
+
+// saysFirst reports whether after has roles or policies of which before says nothing. What they take away the
+// user's claims alone tell, and no more once a late handler has set them.
+func saysFirst(before, after Parts) bool {
+	return !before[roles].said() && after[roles].said() || !before[policies].said() && after[policies].said()
 }
 
 // rights are the members of a part's value.

@@ -131,7 +131,7 @@ type Carried struct {
 	Parts   Parts
 	Version int64 // ClaimsVersion
 
-	// As a Snapshot's, without what a proposal adds.
+	// As a Snapshot's, without what a proposal adds that is forgotten where it is given up.
 	Owned     []string
 	RevokeFor int64
 }
