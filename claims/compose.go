@@ -37,7 +37,7 @@ func reservedIn(claims map[string]any) []string {
 func compose(s Snapshot, held map[string]any) (map[string]any, error) {
 	want := make(map[string]any, len(held)+kinds)
 	for name, v := range held {
-		if !slices.Contains(s.Owned, name) {
+		if !slices.Contains(s.Owned, name) && !slices.Contains(s.Late, claimText(name, v)) {
 			want[name] = v
 		}
 	}

@@ -72,3 +72,49 @@ func TestWhatIsGivenUpOwnsNothing(t *testing.T) {
 		t.Errorf("tokens were revoked %d times, though nothing was taken away", w.revoked-revoked)
 	}
 }
+
+// TestNamesOfWhatIsGivenUp: another system may set a claim that a record proposed, and never set, once that record
+// is given up: also behind further records.
+func TestNamesOfWhatIsGivenUp(t *testing.T) {
+	type parts = map[string]any
+	w := newWorld()
+	w.users["acc-1"] = parts{}
+	w.givesUp(t, 1, `{"claims":{"plan":"team"}}`)
+	if err := w.handle(t, true, modelRecord{version: 2, parts: parts{"roles": []string{"viewer"}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.users["acc-1"]["plan"] = "gold"
+	w.givesUp(t, 3, `{"claims":{"seat":"4"}}`)
+	if err := w.handle(t, true, modelRecord{version: 4, parts: parts{"policies": []string{"p"}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := parts{"plan": "gold", "roles": []any{"viewer"}, "policies": []any{"p"}, "claimsVersion": 4.0}
+	if diff := cmp.Diff(want, w.users["acc-1"]); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+// TestGivenUpInTheReleaseBefore: its document does not tell what the proposal added to the names and the
+// revocations. Then all of them stand: too much is taken away rather than too little.
+func TestGivenUpInTheReleaseBefore(t *testing.T) {
+	type parts = map[string]any
+	w := newWorld()
+	w.users["acc-1"] = parts{"plan": "team"}
+	if err := w.handle(t, true, modelRecord{version: 1, parts: parts{"roles": []string{"viewer", "admin"}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.givesUp(t, 2, `{"roles":["viewer"],"claims":{"plan":"free"}}`)
+	before, _ := w.docs[snapshotRef("acc-1")].Fields[fieldBefore].(parts)
+	delete(before, fieldOwned)
+	delete(before, fieldRevokeFor)
+	if err := w.handle(t, true, modelRecord{version: 3, parts: parts{"policies": []string{"p"}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := parts{"roles": []any{"viewer", "admin"}, "policies": []any{"p"}, "claimsVersion": 3.0}
+	if diff := cmp.Diff(want, w.users["acc-1"]); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	if w.revoked != 1 {
+		t.Errorf("tokens were revoked %d times, want once", w.revoked)
+	}
+}

@@ -56,3 +56,25 @@ func TestLateClaimsRevoke(t *testing.T) {
 		t.Error("no tokens were revoked")
 	}
 }
+
+// TestLateClaimsOfAnothersName: a further claim that is set late does not stand, when another system has one of
+// that name with another value.
+func TestLateClaimsOfAnothersName(t *testing.T) {
+	type parts = map[string]any
+	w := newWorld()
+	w.users["acc-1"] = parts{"plan": "gold"} // another system's
+	late := newSlot(w, catalog(true))
+	late.start(t, &modelRecord{version: 1, parts: parts{"claims": parts{"plan": "team"}}})
+	late.until(t, "set")
+	w.givesUp(t, 2, `{"claims":{"seat":"4"}}`)
+	if err := w.handle(t, true, modelRecord{version: 3, parts: parts{"claims": parts{"seat": 7}}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(parts{"plan": "gold", "seat": 7.0, "claimsVersion": 3.0}, w.users["acc-1"]); diff != "" {
+		t.Errorf("claims before (-want +got):\n%s", diff)
+	}
+	late.until(t, "")
+	if diff := cmp.Diff(parts{"seat": 7.0, "claimsVersion": 3.0}, w.users["acc-1"]); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}

@@ -41,11 +41,11 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 	case s.isOf(c.rec):
 		base = s.Parts
 	case before.Version < s.ClaimsVersion:
-		before.Owned = union(before.Owned, s.Parts.mayComeLate(held))
 		if saysFirst(before.Parts, s.Parts) {
 			before.RevokeFor = s.RevokeFor
 		}
 		next.Owned, next.RevokeFor = before.Owned, before.RevokeFor
+		next.Late = union(s.Late, s.Parts.furtherBut(before.Owned))
 	}
 	next.Parts = newest(base, c.payload, c.account)
 	if !differ(s.Parts, next.Parts) {
@@ -63,22 +63,24 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 	return next, true
 }
 
-// mayComeLate names the further claims of a proposal that is given up, but for those that somebody else has set:
-// a handler that is late may set them still.
-func (p Parts) mayComeLate(held map[string]any) (names []string) {
+// furtherBut lists the further claims, as claimText has them, but for those with the names that are owned anyway.
+func (p Parts) furtherBut(owned []string) (texts []string) {
 	for name, v := range p.furtherClaims() {
-		if h, there := held[name]; !there || canonical(h) == canonical(v) {
-			names = append(names, name)
+		if !slices.Contains(owned, name) {
+			texts = append(texts, claimText(name, v))
 		}
 	}
-	return names
+	return texts
 }
 
-// union is the names of both, sorted, each once.
+// claimText is a claim with its value as one text.
+func claimText(name string, v any) string { return canonical([]any{name, v}) }
+
+// union is the texts of both, sorted, each once.
 func union(a, b []string) []string {
-	names := slices.Concat(a, b)
-	slices.Sort(names)
-	return slices.Compact(names)
+	texts := slices.Concat(a, b)
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 // differ compares by version: a newer event that says the same is a change, so
@@ -138,7 +140,7 @@ func rights(value any) map[string]bool {
 		}
 	case map[string]any:
 		for name, v := range value {
-			out[canonical([]any{name, v})] = true
+			out[claimText(name, v)] = true
 		}
 	}
 	return out

@@ -22,6 +22,9 @@ type Snapshot struct {
 	// that it lacks now is taken from the user: also by whoever finds it there
 	// after another handler was late.
 	Owned []string
+	// Late are the further claims of proposals that were left out, as claimText has them, sorted. A handler that is
+	// late may set them yet: who finds one takes it from the user; another value of the name is somebody else's.
+	Late []string
 	// ClaimsVersion grows with each change, and is never below the version of any
 	// record that it holds or has seen overtaken. 0: there is no snapshot yet.
 	ClaimsVersion int64
@@ -42,6 +45,7 @@ const (
 	fieldAccountID     = "accountId"
 	fieldClaimsVersion = "claimsVersion"
 	fieldOwned         = "ownedClaims"
+	fieldLate          = "lateClaims"
 	fieldRevokeFor     = "revokeFor"
 	fieldRevoked       = "revoked"
 	fieldAnnounced     = "announced"
@@ -60,6 +64,9 @@ func (s *Snapshot) fields() map[string]any {
 	}
 	if !s.UserCreated.IsZero() {
 		f[fieldUserCreated] = s.UserCreated
+	}
+	if len(s.Late) > 0 {
+		f[fieldLate] = listOf(s.Late)
 	}
 	maps.Copy(f, s.Parts.fields())
 	if s.Before != nil {
@@ -88,7 +95,7 @@ func readSnapshot(d Doc) Snapshot {
 		IdempotencyKey: text(d, contracts.FieldIdempotencyKey),
 		RevokeFor:      integer(d, fieldRevokeFor), Revoked: integer(d, fieldRevoked), Announced: integer(d, fieldAnnounced),
 	}
-	s.Owned = textsOf(d.Fields[fieldOwned])
+	s.Owned, s.Late = textsOf(d.Fields[fieldOwned]), textsOf(d.Fields[fieldLate])
 	created, _ := d.Fields[fieldUserCreated].(time.Time)
 	s.UserCreated, s.Parts = created.UTC(), readStored(d.Fields)
 	if before, ok := d.Fields[fieldBefore].(map[string]any); ok {
@@ -120,7 +127,7 @@ func (s Snapshot) forUser(created time.Time) Snapshot {
 		return s
 	}
 	if !s.UserCreated.IsZero() && !s.UserCreated.Equal(created) {
-		s.Parts, s.Before, s.Owned = Parts{}, nil, nil
+		s.Parts, s.Before, s.Owned, s.Late = Parts{}, nil, nil, nil
 	}
 	s.UserCreated = created
 	return s
