@@ -161,14 +161,14 @@ func TestProducerFieldsRoundTrip(t *testing.T) {
 func TestFields(t *testing.T) {
 	got, err := Fields([]byte(`{
 		"occurredAt": "2026-02-19T20:00:00.5+08:00", "createdAt": "yesterday", "aggregateVersion": 9007199254740993, "eventVersion": 1.0,
-		"payload": {"at": "2026-02-19T12:00:00Z", "n": [1, 2.5, 1e3, -0]}, "attemptErrors": [{"time": "2026-02-19T12:00:00Z"}, 7], "attempts": null
+		"payload": {"at": "2026-02-19T12:00:00Z", "n": [1, 2.5, 1e3, -0, 9223372036854776000, -25000000000000000000]}, "attemptErrors": [{"time": "2026-02-19T12:00:00Z"}, 7], "attempts": null
 	}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
 		"occurredAt": time.Date(2026, 2, 19, 12, 0, 0, 500_000_000, time.UTC), "createdAt": "yesterday", "aggregateVersion": int64(9007199254740993), "eventVersion": 1.0,
-		"payload":       map[string]any{"at": "2026-02-19T12:00:00Z", "n": []any{int64(1), 2.5, 1000.0, int64(0)}},
+		"payload":       map[string]any{"at": "2026-02-19T12:00:00Z", "n": []any{int64(1), 2.5, 1000.0, int64(0), float64(1 << 63), -2.5e19}},
 		"attemptErrors": []any{map[string]any{"time": time.Date(2026, 2, 19, 12, 0, 0, 0, time.UTC)}, int64(7)}, "attempts": nil,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strings"
@@ -50,6 +51,7 @@ func FuzzRecordJSON(f *testing.F) {
 	}
 	f.Add("accOutbox", sound)
 	f.Add("wsOutbox", sound)
+	f.Add("wsOutbox", bytes.Replace(sound, []byte(`"payload":{`), []byte(`"payload":{"wei":2.5e19,`), 1))
 	f.Fuzz(func(t *testing.T, outbox string, data []byte) {
 		rec, faults, err := DecodeJSON(outbox, "doc", data)
 		if err != nil {
@@ -103,6 +105,9 @@ func judgeRecord(t *testing.T, cat *Catalog, rec *Record, faults Faults) Checked
 	if err := json.Unmarshal(checked.Data, &envelope); err != nil || !utf8.Valid(checked.Data) {
 		t.Fatalf("the envelope is not JSON: %v: %.200q", err, checked.Data)
 	}
+	if _, faults, err := DecodeEnvelope(checked.Data, nil); err != nil {
+		t.Fatalf("a consumer cannot read it: %v, %v: %.200q", err, faults, checked.Data)
+	}
 	again, faults := DecodeRecord(rec.Outbox, rec.ID, rec.ProducerFields())
 	relays := cmpopts.IgnoreFields(Record{}, "Status", "Attempts", "LastError", "NextAttemptAt", "DeliveredTargets", "AttemptErrors", "Fields")
 	if diff := cmp.Diff(rec, again, relays, cmpopts.EquateNaNs()); diff != "" || len(faults) > 0 {
@@ -138,7 +143,7 @@ func (s *oddSource) value(depth int) any {
 	case 2:
 		return []int64{0, 1, 7, -1, math.MaxInt64, math.MinInt64}[s.next()%6]
 	case 3:
-		return []float64{0, 1, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, 1e21}[s.next()%8]
+		return []float64{0, 1, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, 1e21, 1e19}[s.next()%9]
 	case 4:
 		return s.text()
 	case 5:

@@ -25,6 +25,20 @@ func (p jsonPath) index(i int) jsonPath {
 	return p + "[" + jsonPath(strconv.Itoa(i)) + "]"
 }
 
+// step is a key of a map, or an index of an array.
+type step struct {
+	key     string
+	index   int
+	inArray bool
+}
+
+func (p jsonPath) then(s step) jsonPath {
+	if s.inArray {
+		return p.index(s.index)
+	}
+	return p.key(s.key)
+}
+
 // quoted quotes s for a fault, shortened to quoteLimit bytes.
 func quoted(s string) string {
 	if len(s) > quoteLimit {

@@ -17,13 +17,6 @@ type payloadScan struct {
 	size    int    // bytes of the payload as JSON, roughly
 }
 
-// step is a key of a map, or an index of an array.
-type step struct {
-	key     string
-	index   int
-	inArray bool
-}
-
 func scanPayload(payload map[string]any) *payloadScan {
 	s := &payloadScan{steps: make([]step, 0, 8)}
 	s.walkMap(payload)
@@ -42,11 +35,7 @@ func (s *payloadScan) fault(problem string) {
 	}
 	at := jsonPath(FieldPayload)
 	for _, st := range s.steps {
-		if st.inArray {
-			at = at.index(st.index)
-		} else {
-			at = at.key(st.key)
-		}
+		at = at.then(st)
 	}
 	s.faults = append(s.faults, Fault{string(at), problem})
 }
