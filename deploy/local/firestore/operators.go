@@ -184,11 +184,11 @@ func (c *compiler) build(f *pb.StructuredQuery_Filter) filter {
 	switch ff.GetOp() {
 	case pb.StructuredQuery_FieldFilter_IN, pb.StructuredQuery_FieldFilter_NOT_IN, pb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY:
 		for _, v := range ff.GetValue().GetArrayValue().GetValues() {
-			if isNull(v) {
-				if ff.GetOp() == pb.StructuredQuery_FieldFilter_NOT_IN {
-					return anyOf{} // no value is known to differ from null
-				}
-				continue // and none equals it
+			switch {
+			case isNull(v) && ff.GetOp() == pb.StructuredQuery_FieldFilter_NOT_IN:
+				return anyOf{} // no value is known to differ from null
+			case isNull(v), isNaN(v):
+				continue // and none equals it, nor NaN
 			}
 			out.keys = append(out.keys, string(valuekey.Append(nil, v)))
 		}

@@ -101,6 +101,15 @@ var filters = []test{
 		e.wantIDs(c.Where("x", "not-in", []any{1, "zz"}), "e", "b")
 		e.wantIDs(c.Where("x", "not-in", []any{1, nil}))
 	}},
+	{"nothing equals NaN in a list", func(e *env) {
+		c := e.collection()
+		e.fill(c, map[string]fields{"a": {"x": 1}, "b": {"x": math.NaN()}, "c": {"x": []any{math.NaN()}}, "d": {"x": nil}})
+		e.wantIDs(c.Where("x", "in", []any{1, math.NaN()}), "a")
+		e.wantIDs(c.Where("x", "in", []any{math.NaN()}))
+		e.wantIDs(c.Where("x", "not-in", []any{1, math.NaN()}), "b", "c")
+		e.wantIDs(c.Where("x", "array-contains-any", []any{1, math.NaN()}))
+		e.wantIDs(c.Where("x", "in", []any{[]any{math.NaN()}}), "c")
+	}},
 	{"array contains", func(e *env) {
 		c := e.collection()
 		e.fill(c, map[string]fields{
