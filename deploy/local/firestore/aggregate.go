@@ -61,7 +61,8 @@ func (s *Server) RunAggregationQuery(req *pb.RunAggregationQueryRequest, stream 
 	})
 }
 
-// aggregatedFields lists the fields that aggregations sum up.
+// aggregatedFields lists the fields that aggregations sum up, by name: a query that
+// is summed up is ordered by them, at the end of its own order.
 func aggregatedFields(as []*pb.StructuredAggregationQuery_Aggregation) []string {
 	var out []string
 	for _, a := range as {
@@ -71,28 +72,8 @@ func aggregatedFields(as []*pb.StructuredAggregationQuery_Aggregation) []string 
 			}
 		}
 	}
+	slices.Sort(out)
 	return out
-}
-
-// aggregated leaves the documents that have every field that is summed or
-// averaged: all aggregations of a query are over the same documents.
-func aggregated(as []*pb.StructuredAggregationQuery_Aggregation, records []*record) ([]*record, error) {
-	var paths []fieldPath
-	for _, field := range aggregatedFields(as) {
-		path, err := parseFieldPath(field)
-		if err != nil {
-			return nil, err
-		}
-		paths = append(paths, path)
-	}
-	if len(paths) == 0 {
-		return records, nil
-	}
-	var d reader
-	return slices.DeleteFunc(records, func(r *record) bool {
-		d.reset(r)
-		return slices.ContainsFunc(paths, func(p fieldPath) bool { return d.get(p) == nil })
-	}), nil
 }
 
 // counted is what aggregations are over, and how many documents that are. For
@@ -103,9 +84,6 @@ func (s *Server) counted(ctx context.Context, q *query, rd reading, as []*pb.Str
 		return nil, n, at, err
 	}
 	records, at, err := s.results(ctx, q, rd)
-	if err == nil {
-		records, err = aggregated(as, records)
-	}
 	return records, len(records), at, err
 }
 
@@ -152,43 +130,16 @@ func aggregate(a *pb.StructuredAggregationQuery_Aggregation, records []*record, 
 		}
 		return integerValue(n), nil
 	case *pb.StructuredAggregationQuery_Aggregation_Sum_:
-		sum, _, err := sum(op.Sum.GetField().GetFieldPath(), records)
-		return sum, err
+		t, err := sum(op.Sum.GetField().GetFieldPath(), records)
+		return t.value(), err
 	case *pb.StructuredAggregationQuery_Aggregation_Avg_:
-		sum, n, err := sum(op.Avg.GetField().GetFieldPath(), records)
-		if err != nil || n == 0 {
+		t, err := sum(op.Avg.GetField().GetFieldPath(), records)
+		if err != nil || t.n == 0 {
 			return nullValue, err
 		}
-		return &pb.Value{ValueType: &pb.Value_DoubleValue{DoubleValue: number(sum) / float64(n)}}, nil
+		return doubleValue(t.float() / float64(t.n)), nil
 	}
 	return nil, status.Error(codes.InvalidArgument, "An aggregation must name its operator.")
-}
-
-// sum adds the numbers among a field's values, and counts them.
-func sum(field string, records []*record) (total *pb.Value, n int, err error) {
-	path, err := parseFieldPath(field)
-	if err != nil {
-		return nil, 0, err
-	}
-	total = integerValue(0)
-	var d reader
-	for _, r := range records {
-		d.reset(r)
-		if v := d.get(path); isNumber(v) {
-			total = addWide(total, v)
-			n++
-		}
-	}
-	return total, n, nil
-}
-
-// addWide is add, except that integers that overflow become a double.
-func addWide(a, b *pb.Value) *pb.Value {
-	sum := add(a, b)
-	if want := number(a) + number(b); want >= 1<<63 || want < -1<<63 {
-		return &pb.Value{ValueType: &pb.Value_DoubleValue{DoubleValue: want}}
-	}
-	return sum
 }
 
 func integerValue(n int64) *pb.Value {

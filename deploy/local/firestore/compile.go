@@ -11,7 +11,8 @@ import (
 )
 
 // compile reads a query below parent ("…/documents" or the name of a document).
-func compile(parent string, in *pb.StructuredQuery) (*query, error) {
+// aggregated are the fields that it is summed up by.
+func compile(parent string, in *pb.StructuredQuery, aggregated ...string) (*query, error) {
 	if in.GetFindNearest() != nil {
 		return nil, unimplemented("StructuredQuery.find_nearest")
 	}
@@ -41,7 +42,7 @@ func compile(parent string, in *pb.StructuredQuery) (*query, error) {
 	if err := c.filters(in.GetWhere()); err != nil {
 		return nil, err
 	}
-	if err := c.orders(in.GetOrderBy()); err != nil {
+	if err := c.orders(in.GetOrderBy(), aggregated); err != nil {
 		return nil, err
 	}
 	c.divide()
@@ -105,7 +106,10 @@ func (c *compiler) filters(where *pb.StructuredQuery_Filter) error {
 	return c.counts.check()
 }
 
-func (c *compiler) orders(orderBy []*pb.StructuredQuery_Order) error {
+// orders is the query's own order, then that of the fields of inequalities, then
+// that of the fields that it is summed up by. The name ends it, and nothing may have
+// to follow a name that the query itself orders by.
+func (c *compiler) orders(orderBy []*pb.StructuredQuery_Order, aggregated []string) error {
 	named, descending := false, false
 	for _, o := range orderBy {
 		path, err := parseFieldPath(o.GetField().GetFieldPath())
@@ -113,7 +117,7 @@ func (c *compiler) orders(orderBy []*pb.StructuredQuery_Order) error {
 			return err
 		}
 		descending = o.GetDirection() == pb.StructuredQuery_DESCENDING
-		if slices.ContainsFunc(c.q.orders, func(p order) bool { return slices.Equal(p.path, path) }) {
+		if c.q.ordersBy(path) {
 			return status.Error(codes.InvalidArgument, "order by clause cannot contain duplicate fields "+path[0])
 		}
 		if named {
@@ -122,15 +126,41 @@ func (c *compiler) orders(orderBy []*pb.StructuredQuery_Order) error {
 		named = path.isName()
 		c.q.orders = append(c.q.orders, order{path, descending})
 	}
-	if named {
-		return nil
-	}
 	for _, path := range sortPaths(c.unequal) {
-		if !path.isName() && !slices.ContainsFunc(c.q.orders, func(o order) bool { return slices.Equal(o.path, path) }) {
-			c.q.orders = append(c.q.orders, order{path, descending})
+		if path.isName() || c.q.ordersBy(path) {
+			continue
 		}
+		if named {
+			return status.Error(codes.InvalidArgument, "order by clause cannot contain more fields after the key")
+		}
+		c.q.orders = append(c.q.orders, order{path, descending})
 	}
-	c.q.orders = append(c.q.orders, order{fieldPath{nameField}, descending})
+	if err := c.ordersSums(aggregated, named, descending); err != nil {
+		return err
+	}
+	if !named {
+		c.q.orders = append(c.q.orders, order{fieldPath{nameField}, descending})
+	}
+	return nil
+}
+
+// ordersSums adds what a query is summed up by to its order.
+func (c *compiler) ordersSums(aggregated []string, named, descending bool) error {
+	for _, field := range aggregated {
+		path, err := parseFieldPath(field)
+		if err != nil {
+			return err
+		}
+		switch {
+		case path.isName():
+			return status.Error(codes.InvalidArgument, "Aggregations are not supported for the property: __name__")
+		case c.q.ordersBy(path):
+			continue
+		case named:
+			return status.Errorf(codes.InvalidArgument, "This query requires an index that has field %q after __name__, and there is none such.", clip(field))
+		}
+		c.q.orders = append(c.q.orders, order{path, descending})
+	}
 	return nil
 }
 

@@ -51,6 +51,11 @@ func (s *shape) covers(collection string) bool {
 	return collectionID(collection) == s.collection && (s.scope == "" || strings.HasPrefix(collection, s.scope+"/"))
 }
 
+// ordersBy reports whether a field is among the columns of the order.
+func (s *shape) ordersBy(path fieldPath) bool {
+	return slices.ContainsFunc(s.orders, func(o order) bool { return slices.Equal(o.path, path) })
+}
+
 // key is the position of the reader's record in the order of the view, valid
 // until the next use of the buffer; ok is false when the record is not in it.
 func (s *shape) key(d *reader, buf []byte) (key []byte, ok bool) {

@@ -11,7 +11,7 @@ import (
 
 // compile reads a query, and refuses one that has no index.
 func (s *Server) compile(parent string, in *pb.StructuredQuery, aggregated ...string) (*query, error) {
-	q, err := compile(parent, in)
+	q, err := compile(parent, in, aggregated...)
 	if err != nil || s.anyQuery {
 		return q, err
 	}

@@ -46,6 +46,7 @@ func Run(t *testing.T, newClient func(t *testing.T) *firestore.Client, declare f
 		{"order", orders},
 		{"cursors", cursors},
 		{"queries", queries},
+		{"aggregations", aggregations},
 		{"listeners", listeners},
 		{"windows", windows},
 	} {

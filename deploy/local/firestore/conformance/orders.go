@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"cloud.google.com/go/firestore"
-	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 )
 
 var allValues = []string{
@@ -182,22 +181,6 @@ var queries = []test{
 		e.wantIDs(d.Parent.Where("x", "==", 1), "d")
 		e.wantIDs(d.Collection("sub").Where("x", "==", 1), "s")
 	}},
-	{"count, sum and average", func(e *env) {
-		c := e.collection()
-		e.fill(c, map[string]fields{"a": {"x": 1}, "b": {"x": 2.5}, "c": {"x": "text"}, "d": {"y": 1}, "e": {"x": 4}})
-		q := c.Query
-		got, err := q.NewAggregationQuery().WithCount("n").WithSum("x", "sum").WithAvg("x", "avg").Get(e.ctx)
-		e.ok(err)
-		e.equal([]any{int64(4), 7.5, 2.5}, []any{number(got["n"]), number(got["sum"]), number(got["avg"])})
-		limited := c.OrderBy("x", firestore.Asc).Limit(2)
-		got, err = limited.NewAggregationQuery().WithCount("n").Get(e.ctx)
-		e.ok(err)
-		e.equal(int64(2), number(got["n"]))
-		none := c.Where("x", "==", "zz")
-		got, err = none.NewAggregationQuery().WithCount("n").WithSum("x", "sum").WithAvg("x", "avg").Get(e.ctx)
-		e.ok(err)
-		e.equal([]any{int64(0), int64(0), nil}, []any{number(got["n"]), number(got["sum"]), number(got["avg"])})
-	}},
 	{"a result keeps up with writes", func(e *env) {
 		c := e.collection()
 		e.index(c, "status", "n")
@@ -215,15 +198,4 @@ var queries = []test{
 		e.ok(err)
 		e.wantIDs(q)
 	}},
-}
-
-// number is what an aggregation came to.
-func number(v any) any {
-	switch t := v.(*pb.Value).GetValueType().(type) {
-	case *pb.Value_IntegerValue:
-		return t.IntegerValue
-	case *pb.Value_DoubleValue:
-		return t.DoubleValue
-	}
-	return nil
 }
