@@ -103,7 +103,16 @@ func (c *compiler) filters(where *pb.StructuredQuery_Filter) error {
 			return err
 		}
 	}
-	return c.counts.check()
+	if err := c.counts.check(); err != nil {
+		return err
+	}
+	if c.counts.named > 0 && len(c.unequal) > 0 && !slices.ContainsFunc(c.unequal, fieldPath.isName) {
+		return status.Error(codes.InvalidArgument, "Equality on key is not allowed if there are other inequality fields and key does not appear in inequalities.")
+	}
+	if c.counts.or+c.counts.in == 0 && c.counts.contains <= 1 {
+		return nil
+	}
+	return checkDisjunctions(where)
 }
 
 // orders is the query's own order, then that of the fields of inequalities, then

@@ -12,20 +12,22 @@ import (
 
 // Firestore's limits of what a query may ask for.
 const (
-	maxIn           = 30
-	maxNotIn        = 10
-	maxDisjunctions = 30
+	maxFilters = 100
+	maxIn      = 30
+	maxNotIn   = 10
 )
 
 // operatorCounts is how often a query uses the operators that exclude one another.
-type operatorCounts struct{ notIn, notEqual, or, in int }
+// all is how many filters it has that are not composite, named how many compare the
+// document's name for equality.
+type operatorCounts struct{ all, notIn, notEqual, or, in, contains, named int }
 
 func (n *operatorCounts) check() error {
 	switch {
-	case n.notIn > 1:
-		return status.Error(codes.InvalidArgument, "Only a single 'NOT_IN' filter allowed per query.")
-	case n.notIn > 0 && n.notEqual > 0:
-		return status.Error(codes.InvalidArgument, "Only one 'NOT_EQUAL' or 'NOT_IN' filter allowed per query.")
+	case n.all > maxFilters:
+		return status.Errorf(codes.InvalidArgument, "The query may not have more than %d filters.", maxFilters)
+	case n.notIn+n.notEqual > 1:
+		return status.Error(codes.InvalidArgument, "Only a single 'NOT_EQUAL', 'NOT_IN', 'IS_NOT_NAN', or 'IS_NOT_NULL' filter allowed per query.")
 	case n.notIn > 0 && (n.or > 0 || n.in > 0):
 		return status.Error(codes.InvalidArgument, "'NOT_IN' cannot be used in the same query with 'OR', 'IN' or 'ARRAY_CONTAINS_ANY'.")
 	}
@@ -52,9 +54,6 @@ func (c *compiler) check(f *pb.StructuredQuery_Filter) error {
 		case pb.StructuredQuery_CompositeFilter_AND:
 		case pb.StructuredQuery_CompositeFilter_OR:
 			c.counts.or++
-			if len(t.CompositeFilter.GetFilters()) > maxDisjunctions {
-				return status.Errorf(codes.InvalidArgument, "A query has at most %d disjunctions.", maxDisjunctions)
-			}
 		default:
 			return status.Error(codes.InvalidArgument, "A composite filter must be AND or OR.")
 		}
@@ -68,8 +67,10 @@ func (c *compiler) check(f *pb.StructuredQuery_Filter) error {
 		}
 		return nil
 	case *pb.StructuredQuery_Filter_UnaryFilter:
+		c.counts.all++
 		return c.checkUnary(t.UnaryFilter)
 	case *pb.StructuredQuery_Filter_FieldFilter:
+		c.counts.all++
 		return c.checkField(t.FieldFilter)
 	}
 	return status.Error(codes.InvalidArgument, "A filter must be set.")
@@ -120,8 +121,14 @@ func (c *compiler) checkField(f *pb.StructuredQuery_FieldFilter) error {
 	default:
 		return status.Error(codes.InvalidArgument, "Unknown operator.")
 	}
+	if containsElement(op) {
+		c.counts.contains++
+	}
 	if err != nil || !path.isName() {
 		return err
+	}
+	if op == pb.StructuredQuery_FieldFilter_EQUAL || op == pb.StructuredQuery_FieldFilter_IN {
+		c.counts.named++
 	}
 	return c.checkNames(f)
 }

@@ -6,7 +6,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/genproto/googleapis/type/latlng"
-	"google.golang.org/grpc/codes"
 )
 
 // values is a collection whose documents hold, as x, a value of each type, in
@@ -172,27 +171,5 @@ var filters = []test{
 		e.fill(c, map[string]fields{"a": {"m": fields{"x": 1}}, "b": {"m": fields{"x": 2}}, "c": {"m": 1}})
 		e.wantIDs(c.Where("m.x", "==", 2), "b")
 		e.wantIDs(c.OrderBy("m.x", firestore.Desc), "b", "a")
-	}},
-	{"what is refused", func(e *env) {
-		c := e.collection()
-		many := func(n int) (out []any) {
-			for i := range n {
-				out = append(out, i)
-			}
-			return out
-		}
-		for _, q := range []firestore.Query{
-			c.Where("x", "in", []any{}),
-			c.Where("x", "not-in", many(11)),
-			c.Where("x", "in", many(31)),
-			c.Where("x", "not-in", many(2)).Where("y", "not-in", many(2)),
-			c.Where("x", "not-in", many(2)).Where("y", "!=", 1),
-			c.Where("x", "not-in", many(2)).Where("y", "in", many(2)),
-			c.Where(firestore.DocumentID, "==", 5),
-			c.OrderBy("x", firestore.Asc).OrderBy("x", firestore.Desc),
-			c.Limit(-1),
-		} {
-			e.queryCode(q, codes.InvalidArgument)
-		}
 	}},
 }
