@@ -19,6 +19,9 @@ type Store interface {
 	Query(ctx context.Context, q Query) ([]Doc, error)
 	// Count counts the documents of q, whose Limit bounds the count; 0: no bound.
 	Count(ctx context.Context, q Query) (int64, error)
+	// Counts counts the documents of several, all as they stand at one moment: what
+	// comes, changes or goes meanwhile never makes them disagree.
+	Counts(ctx context.Context, qs ...Query) ([]int64, error)
 	// Commit applies all writes or none and returns the server's commit time.
 	// An error says by behaviour what it means; see CommitError.
 	Commit(ctx context.Context, writes []Write) (time.Time, error)

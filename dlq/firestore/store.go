@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"outboxrelay/dlq"
 )
@@ -48,16 +45,24 @@ func (s *Store) Query(ctx context.Context, q dlq.Query) ([]dlq.Doc, error) {
 
 // Count implements dlq.Store.
 func (s *Store) Count(ctx context.Context, q dlq.Query) (int64, error) {
-	fq := query(s.client.Client, q)
-	res, err := fq.NewAggregationQuery().WithCount("n").Get(ctx)
+	counts, err := s.Counts(ctx, q)
 	if err != nil {
-		return 0, Failure("count "+q.Collection, err)
+		return 0, err
 	}
-	v, ok := res["n"].(*firestorepb.Value)
-	if !ok {
-		return 0, Failure("count "+q.Collection, status.Error(codes.Internal, "the answer holds no count"))
+	return counts[0], nil
+}
+
+// Counts implements dlq.Store.
+func (s *Store) Counts(ctx context.Context, qs ...dlq.Query) ([]int64, error) {
+	queries := make([]firestore.Query, len(qs))
+	for i, q := range qs {
+		queries[i] = query(s.client.Client, q)
 	}
-	return v.GetIntegerValue(), nil
+	counts, err := s.client.Counts(ctx, queries...)
+	if err != nil {
+		return nil, Failure("count "+qs[0].Collection, err)
+	}
+	return counts, nil
 }
 
 // Commit implements dlq.Store.

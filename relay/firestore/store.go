@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -31,40 +30,15 @@ func New(watching, writing *dlqfirestore.Client) *Store {
 
 // Count implements relay.Store.
 func (s *Store) Count(ctx context.Context, scans ...relay.Scan) ([]int64, error) {
-	var counts []int64
-	err := s.atOnce(ctx, len(scans), func(ctx context.Context, tx *firestore.Transaction) error {
-		counts = make([]int64, len(scans))
-		for i, sc := range scans {
-			q := query(s.writing.Client, sc)
-			count := q.NewAggregationQuery().WithCount("n")
-			if tx != nil {
-				count = count.Transaction(tx)
-			}
-			res, err := count.Get(ctx)
-			if err != nil {
-				return err
-			}
-			v, ok := res["n"].(*firestorepb.Value)
-			if !ok {
-				return status.Error(codes.Internal, "the answer holds no count")
-			}
-			counts[i] = v.GetIntegerValue()
-		}
-		return nil
-	})
+	queries := make([]firestore.Query, len(scans))
+	for i, sc := range scans {
+		queries[i] = query(s.writing.Client, sc)
+	}
+	counts, err := s.writing.Counts(ctx, queries...)
 	if err != nil {
 		return nil, dlqfirestore.Failure("count "+scans[0].Outbox, err)
 	}
 	return counts, nil
-}
-
-// atOnce has several reads see one moment: in a transaction that only reads, which
-// locks nothing. One read needs none.
-func (s *Store) atOnce(ctx context.Context, reads int, read func(context.Context, *firestore.Transaction) error) error {
-	if reads <= 1 {
-		return read(ctx, nil)
-	}
-	return s.writing.RunTransaction(ctx, read, firestore.ReadOnly)
 }
 
 // Get implements relay.Store.

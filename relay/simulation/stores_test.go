@@ -222,11 +222,21 @@ func (s queueStore) Query(ctx context.Context, q dlq.Query) ([]dlq.Doc, error) {
 
 // Count implements dlq.Store.
 func (s queueStore) Count(ctx context.Context, q dlq.Query) (int64, error) {
-	var found []*document
-	_, err := s.read(ctx, "count "+q.Collection, func() time.Time {
-		return s.world.db.read(q.Collection, func(docs map[string]*document) { found = queried(docs, q) })
+	counts, err := s.Counts(ctx, q)
+	return counts[0], err
+}
+
+// Counts implements dlq.Store, for queries on one collection.
+func (s queueStore) Counts(ctx context.Context, qs ...dlq.Query) ([]int64, error) {
+	counts := make([]int64, len(qs))
+	_, err := s.read(ctx, "count "+qs[0].Collection, func() time.Time {
+		return s.world.db.read(qs[0].Collection, func(docs map[string]*document) {
+			for i, q := range qs {
+				counts[i] = int64(len(queried(docs, q)))
+			}
+		})
 	})
-	return int64(len(found)), err
+	return counts, err
 }
 
 // Commit implements dlq.Store.
