@@ -30,6 +30,8 @@ var (
 		[]string{contracts.FieldAggregateID, contracts.DeadFieldOutbox, contracts.DeadFieldOpen},
 		[]Order{{contracts.FieldAggregateVersion, false}},
 	}
+	// byConsumer serves the same where other consumers' stand before it.
+	byConsumer = Index{byVersion.Collection, slices.Concat(byVersion.Equal, []string{contracts.DeadFieldConsumer}), byVersion.OrderBy}
 	// byDue serves what is to be replayed, and when.
 	byDue = Index{
 		contracts.CollectionDeadLetters,
@@ -50,7 +52,7 @@ const replayingAt = contracts.DeadFieldReplaying + "." + fieldAt
 // Indexes lists the composite indexes of the queue's own collections. Those of
 // the lists follow from what their filters compare.
 func Indexes() []Index {
-	out := []Index{byVersion, byDue, byAsked}
+	out := []Index{byVersion, byConsumer, byDue, byAsked}
 	for _, f := range itemConditions {
 		out = append(
 			out,

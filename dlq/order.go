@@ -3,7 +3,6 @@ package dlq
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"outboxrelay/contracts"
@@ -18,61 +17,11 @@ type OrderNote struct {
 }
 
 const (
-	// maxOlder is how many older dead letters are named.
-	maxOlder = 5
 	// maxDeliveredSince is how many delivered records of an aggregate are looked at
 	// when a replay is asked for, and maxDeliveredSeen by who only looks.
 	maxDeliveredSince = 200
 	maxDeliveredSeen  = DefaultPage
 )
-
-// Older returns the open dead letters that a replay of item must not overtake:
-// those of its aggregate and outbox with a lower version, the lowest first, at
-// most a few. Those of a consumer stand in the way of that consumer's alone. They
-// come without their records.
-func (q *Queue) Older(ctx context.Context, item *Item) ([]*Item, error) {
-	return q.older(ctx, item, maxOlder)
-}
-
-// Before returns the first of the dead letters that Older tells of, for who asks
-// whether there is any; nil: there is none.
-func (q *Queue) Before(ctx context.Context, item *Item) (*Item, error) {
-	older, err := q.older(ctx, item, 1)
-	if err != nil || len(older) == 0 {
-		return nil, err
-	}
-	return older[0], nil
-}
-
-func (q *Queue) older(ctx context.Context, item *Item, limit int) ([]*Item, error) {
-	if item.AggregateID == "" {
-		return nil, nil
-	}
-	query := olderQuery(item)
-	for query.Limit = limit; ; query.Limit *= 4 {
-		docs, err := q.store.Query(ctx, query)
-		if err != nil {
-			return nil, fmt.Errorf("find older dead letters of the aggregate: %w", err)
-		}
-		older := slices.DeleteFunc(decodeItems(docs), func(o *Item) bool { return o.Consumer != "" && o.Consumer != item.Consumer })
-		if len(older) >= limit || len(docs) < query.Limit {
-			return older[:min(limit, len(older))], nil
-		}
-	}
-}
-
-func olderQuery(item *Item) Query {
-	return Query{
-		Collection: contracts.CollectionDeadLetters,
-		Where: []Where{
-			{contracts.FieldAggregateID, "==", item.AggregateID},
-			{contracts.DeadFieldOutbox, "==", item.Outbox},
-			{contracts.DeadFieldOpen, "==", true},
-			{contracts.FieldAggregateVersion, "<", item.AggregateVersion},
-		},
-		OrderBy: byVersion.OrderBy, Select: withoutRecord, Limit: maxOlder,
-	}
-}
 
 // inTurn refuses a replay that would overtake an older dead letter.
 func (q *Queue) inTurn(ctx context.Context, item *Item) error {

@@ -68,7 +68,9 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue, catalog *contract
 	second.ID, second.Consumer = "e:a:3", "c"
 	third := second
 	third.ID = "e:a:4"
-	for _, i := range []*dlq.Item{item, &second, &third} { // two of a group, so that it is asked for both ends, and two of a consumer
+	beside := third
+	beside.ID, beside.AggregateID, beside.AggregateVersion = "e:b:1", "b", 1
+	for _, i := range []*dlq.Item{item, &second, &third, &beside} { // two of a group, so that it is asked for both ends, and two of a consumer
 		_, err := store.Commit(ctx, i.Burial(false))
 		must("bury", err)
 	}
@@ -121,6 +123,10 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue, catalog *contract
 	must("replay", err)
 	_, err = queue.Older(ctx, item)
 	must("older", err)
+	behind := beside
+	behind.Consumer, behind.AggregateVersion = "d", 2
+	_, err = queue.Before(ctx, &behind)
+	must("older beside another consumer's", err)
 	_, err = queue.Release(ctx, "a", dlq.Release{Actor: security, Reason: "because"})
 	must("release", err)
 	traces := trace.New(store, queue, catalog)

@@ -36,6 +36,8 @@ var both = []struct {
 	{"due", testDue},
 	{"what a replay waits for", testWaits},
 	{"order of an aggregate", testOrder},
+	{"what comes before one, beside others' dead letters", testOlder},
+	{"finding what comes before one", testOlderReads},
 	{"the next of an aggregate is called", testYounger},
 	{"counts", testCounts},
 }
