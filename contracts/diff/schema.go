@@ -23,24 +23,49 @@ type tell func(kind Kind, field, change, consequence string)
 
 // compareSchemas tells how payloads differ from one schema to the next.
 func compareSchemas(was, is *jsonschema.Schema, tell tell) {
-	c := &comparison{tell: tell}
+	c := &comparison{tell: tell, compared: make(map[string]int), texts: make(texts)}
 	c.compare([]*jsonschema.Schema{was}, []*jsonschema.Schema{is}, "payload")
+	for len(c.ahead) > 0 {
+		c.at, c.ahead = c.ahead[0], c.ahead[1:]
+		c.differences(c.at)
+	}
 }
 
+// mostPlaces bounds in how many places one schema is compared with another. Where schemas
+// refer to each other, the ways to one of them grow with the factorial of how many they are.
+const mostPlaces = 50
+
+// comparison goes through the payload level by level, so that where a schema stands in
+// more than mostPlaces, the outermost are told.
 type comparison struct {
-	tell  tell
-	above []string // the pairs within which the present one stands: a schema may refer to itself
+	tell     tell
+	at       place
+	ahead    []place
+	compared map[string]int // in how many places, by pair
+	texts    texts
 }
 
+// place is where two schemas are to be compared.
+type place struct {
+	was, is []*jsonschema.Schema
+	field   string
+	within  []string // the pairs down to this one: a schema may refer to itself
+}
+
+// compare has two schemas compared after those further out.
 func (c *comparison) compare(was, is []*jsonschema.Schema, field string) {
 	pair := identity(was) + "and " + identity(is)
-	if slices.Contains(c.above, pair) {
+	if slices.Contains(c.at.within, pair) || c.compared[pair] == mostPlaces {
 		return
 	}
-	c.above = append(c.above, pair)
-	defer func() { c.above = c.above[:len(c.above)-1] }()
+	c.compared[pair]++
+	c.ahead = append(c.ahead, place{was, is, field, append(slices.Clip(c.at.within), pair)})
+}
 
-	o, n := viewOf(was, nil), viewOf(is, nil)
+func (c *comparison) differences(at place) {
+	field := at.field
+	text := func(schemas ...*jsonschema.Schema) string { return c.texts.all(schemas, 0) }
+	o, n := viewOf(at.was, text), viewOf(at.is, text)
 	if !c.types(o, n, field) {
 		return // nothing of the old is left to compare
 	}

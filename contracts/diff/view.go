@@ -30,11 +30,11 @@ type view struct {
 	// rest are the constraints that are compared only as a whole, each as text.
 	rest []string
 
-	above []*jsonschema.Schema // those within which it is written as text
+	text func(...*jsonschema.Schema) string // writes those of rest
 }
 
-func viewOf(schemas, above []*jsonschema.Schema) *view {
-	v := &view{properties: make(map[string][]*jsonschema.Schema), lower: make(map[string]*big.Rat), upper: make(map[string]*big.Rat), above: above}
+func viewOf(schemas []*jsonschema.Schema, text func(...*jsonschema.Schema) string) *view {
+	v := &view{properties: make(map[string][]*jsonschema.Schema), lower: make(map[string]*big.Rat), upper: make(map[string]*big.Rat), text: text}
 	v.types, v.typed = contracts.SchemaTypes(schemas...)
 	slices.Sort(v.types)
 	for _, s := range contracts.SchemaParts(schemas...) {
@@ -134,6 +134,9 @@ func (v *view) whole(s *jsonschema.Schema) {
 	if s.MultipleOf != nil {
 		note("multipleOf", true, s.MultipleOf.RatString())
 	}
+	if s.Format != nil { // which drafts before 2019-09 check
+		note("format", true, s.Format.Name)
+	}
 	note("uniqueItems", s.UniqueItems, "")
 	list("anyOf", s.AnyOf)
 	list("oneOf", s.OneOf)
@@ -155,6 +158,7 @@ func (v *view) whole(s *jsonschema.Schema) {
 	for pattern, property := range s.PatternProperties {
 		note("patternProperties", true, pattern.String()+" "+v.text(property))
 	}
+	v.olderDrafts(s, note)
 	if s.MinContains != nil {
 		note("minContains", true, fmt.Sprint(*s.MinContains))
 	}
@@ -163,37 +167,30 @@ func (v *view) whole(s *jsonschema.Schema) {
 	}
 }
 
-// text writes schemas so that two are alike where they say the same in the same way.
-// One within itself is named by how far up it stands.
-func (v *view) text(schemas ...*jsonschema.Schema) string {
-	var b strings.Builder
-	for _, s := range schemas {
-		write(&b, s, v.above)
-	}
-	return b.String()
-}
-
-func write(b *strings.Builder, s *jsonschema.Schema, above []*jsonschema.Schema) {
-	if i := slices.Index(above, s); i >= 0 {
-		fmt.Fprintf(b, "(%d up)", len(above)-i)
-		return
-	}
-	above = append(slices.Clip(above), s)
-	v := viewOf([]*jsonschema.Schema{s}, above)
-	fmt.Fprintf(b, "(%v %v %v %v %v %v ", v.typed, v.types, v.listed, v.values, v.required, v.closed)
-	for _, bounds := range []map[string]*big.Rat{v.lower, v.upper} {
-		for _, name := range slices.Sorted(maps.Keys(bounds)) {
-			fmt.Fprintf(b, "%s %s ", name, bounds[name].RatString())
+// olderDrafts notes what a schema says in words that draft 2020-12 has no more, and a
+// reference that depends on who refers to it, of which it takes what stands in the same file.
+func (v *view) olderDrafts(s *jsonschema.Schema, note func(keyword string, there bool, text string)) {
+	if tuple, ok := s.Items.([]*jsonschema.Schema); ok {
+		note("items", true, v.text(tuple...))
+		switch more := s.AdditionalItems.(type) {
+		case bool:
+			note("additionalItems", !more, "")
+		case *jsonschema.Schema:
+			note("additionalItems", true, v.text(more))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.properties)) {
-		b.WriteString(name)
-		for _, property := range v.properties[name] {
-			write(b, property, above)
+	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+		switch on := s.Dependencies[name].(type) {
+		case []string:
+			note("dependencies", true, name+" "+strings.Join(on, " "))
+		case *jsonschema.Schema:
+			note("dependencies", true, name+" "+v.text(on))
 		}
 	}
-	for _, other := range slices.Concat(v.others, v.items) {
-		write(b, other, above)
+	if s.RecursiveRef != nil {
+		note("$recursiveRef", true, v.text(s.RecursiveRef))
 	}
-	fmt.Fprintf(b, "%v)", v.rest)
+	if s.DynamicRef != nil {
+		note("$dynamicRef", true, v.text(s.DynamicRef.Ref))
+	}
 }
