@@ -1,6 +1,9 @@
 package contracts
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Kind says what a failed delivery means for the record.
 type Kind int
@@ -89,6 +92,10 @@ func CodeOf(err error) string {
 	}
 	return "Unknown"
 }
+
+// MessageOf is the text of err beside its code, which a Failure itself puts in front:
+// whoever keeps or shows both would tell the code twice.
+func MessageOf(err error) string { return strings.TrimPrefix(err.Error(), CodeOf(err)+": ") }
 
 // ReasonOf asks err what exhausted attempts are dead-lettered as. An error that
 // does not know has none, "".

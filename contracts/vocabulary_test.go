@@ -80,6 +80,11 @@ func TestFailuresTellTheirKind(t *testing.T) {
 	if !errors.Is(outage, cause) {
 		t.Error("a failure hides its cause")
 	}
+	for _, err := range []error{outage, cause} {
+		if got := MessageOf(err); got != "no route" {
+			t.Errorf("beside the code, %q reads %q", err, got)
+		}
+	}
 	if got := fmt.Sprint(Attributable, Permanent, Outage); got != "attributable permanent outage" {
 		t.Errorf("kinds read %q", got)
 	}

@@ -168,7 +168,7 @@ func (r *Router) record(run []*Job, l *leg, parcels []Parcel, start time.Time, e
 			res.state = failed
 			res.failure = TargetFailure{
 				Target: l.target, Kind: contracts.KindOf(err), Code: contracts.CodeOf(err), Reason: contracts.ReasonOf(err),
-				Message: boundMessage(err.Error()), At: end,
+				Message: boundMessage(contracts.MessageOf(err)), At: end,
 			}
 			r.sample(job, l.target, start, end, &res.failure)
 			parcels[i].endTrace(res.failure.Kind.String(), &res.failure, end)

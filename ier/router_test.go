@@ -40,7 +40,7 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 				Acked: []string{"B"},
 				Failed: []TargetFailure{{
 					Target: "A", Kind: contracts.Permanent, Code: "InvalidArgument",
-					Message: "InvalidArgument: scripted", At: at,
+					Message: "scripted", At: at,
 				}},
 			}},
 		},
@@ -52,7 +52,7 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 				{Acked: []string{"A"}},
 				{Failed: []TargetFailure{{
 					Target: "A", Kind: contracts.Permanent, Code: "InvalidArgument",
-					Message: "InvalidArgument: scripted", At: at,
+					Message: "scripted", At: at,
 				}}},
 				{Acked: []string{"B"}, Behind: []string{"A"}},
 			},
@@ -79,7 +79,7 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			want: []Outcome{
 				{Failed: []TargetFailure{{
 					Target: "A", Kind: contracts.Attributable, Code: "Panic",
-					Message: "Panic: call target A: panic: boom", At: at,
+					Message: "call target A: panic: boom", At: at,
 				}}},
 				{Behind: []string{"A"}},
 			},
@@ -91,7 +91,7 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			want: []Outcome{
 				{Failed: []TargetFailure{{
 					Target: "A", Kind: contracts.Attributable, Code: "NoAnswer",
-					Message: "NoAnswer: call target A: 1 answers for 2 records", At: at,
+					Message: "call target A: 1 answers for 2 records", At: at,
 				}}},
 				{Behind: []string{"A"}},
 			},
@@ -102,7 +102,7 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			run:     []*Job{newJob(1, "Z")},
 			want: []Outcome{{Failed: []TargetFailure{{
 				Target: "Z", Kind: contracts.Outage, Code: "NoTarget",
-				Message: "NoTarget: find target Z: not configured", At: at,
+				Message: "find target Z: not configured", At: at,
 			}}}},
 		},
 		{

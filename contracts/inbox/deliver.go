@@ -133,7 +133,7 @@ func (d *delivery) handle(c Claim) (ack, again bool) {
 		return false, false
 	}
 	failure := contracts.AttemptError{
-		At: now(), Attempt: d.event.Attempt, Target: d.consumer, Code: codeOf(err), Message: bound(err.Error(), contracts.MaxErrorBytes),
+		At: now(), Attempt: d.event.Attempt, Target: d.consumer, Code: codeOf(err), Message: bound(contracts.MessageOf(err), contracts.MaxErrorBytes),
 	}
 	kind := contracts.KindOf(err)
 	if kind == contracts.Permanent && d.opts.DeadLetters != nil {
