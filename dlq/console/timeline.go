@@ -36,6 +36,7 @@ const maxItemEvents = 100
 // kinds are what the kinds of events are called, and how they are to be taken.
 var kinds = map[trace.EventKind]struct{ label, tone string }{
 	trace.EventAppended:        {"appended", ""},
+	trace.EventRefused:         {"refused", "bad"},
 	trace.EventAttemptFailed:   {"attempt failed", "bad"},
 	trace.EventRetryScheduled:  {"retry planned", "warn"},
 	trace.EventDeadLettered:    {"dead letter", "bad"},

@@ -102,6 +102,29 @@ func TestTraceOfWhatIsGone(t *testing.T) {
 	}
 }
 
+// Nobody tried to deliver a record that breaks its contract: each of its faults is told as what it was refused for.
+func TestTraceOfARefusedRecord(t *testing.T) {
+	f := setup(t, newCloud(t))
+	i := f.letter("tagOutbox", "TagLifecycleEvent", "t1", 1)
+	i.Reason = contracts.ContractViolation
+	i.Errors = []contracts.AttemptError{{At: f.now, Code: string(contracts.ContractViolation), Message: "payload: missing"}}
+	f.bury(i)
+	got, err := f.traces().Trace(t.Context(), i.TraceID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, e := range got.Events {
+		if e.Kind == trace.EventRefused || e.Kind == trace.EventAttemptFailed {
+			told = append(told, string(e.Kind)+": "+e.Summary)
+		}
+	}
+	want := []string{"refused: refused before any attempt: CONTRACT_VIOLATION: payload: missing"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
 func TestTraceIsBounded(t *testing.T) {
 	f := setup(t, newCloud(t))
 	for n := range 3 {

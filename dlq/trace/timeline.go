@@ -18,6 +18,7 @@ type EventKind string
 // at the same time.
 const (
 	EventAppended        EventKind = "appended"
+	EventRefused         EventKind = "refused" // it breaks its contract: nobody tried to deliver it
 	EventAttemptFailed   EventKind = "attempt_failed"
 	EventRetryScheduled  EventKind = "retry_scheduled" // at the time of the next attempt
 	EventDeadLettered    EventKind = "dead_lettered"
@@ -36,7 +37,7 @@ const (
 // EventKinds lists every kind.
 func EventKinds() []EventKind {
 	return []EventKind{
-		EventAppended, EventAttemptFailed, EventRetryScheduled, EventDeadLettered, EventFrozen, EventAlertStored, EventAlertPublished,
+		EventAppended, EventRefused, EventAttemptFailed, EventRetryScheduled, EventDeadLettered, EventFrozen, EventAlertStored, EventAlertPublished,
 		EventHeld, EventDecision, EventReplayEnded, EventReplayScheduled, EventRelease, EventReleased, EventDelivered,
 	}
 }
@@ -178,6 +179,9 @@ func (l *telling) appended(path string, at time.Time, about Event) {
 func (l *telling) attempts(path string, errs []contracts.AttemptError, about Event) {
 	for _, a := range errs {
 		e := about.as(a.At, EventAttemptFailed, fmt.Sprintf("attempt %d failed: %s: %s", a.Attempt, a.Code, a.Message))
+		if a.Attempt == 0 { // one of the faults for which it was refused
+			e.Kind, e.Summary = EventRefused, fmt.Sprintf("refused before any attempt: %s: %s", a.Code, a.Message)
+		}
 		e.Target, e.Reason = a.Target, a.Code
 		l.tell(fmt.Sprintf("attempt %s %d %s %d %s", path, a.Attempt, a.Target, a.At.UnixMicro(), a.Message), e)
 	}
