@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -38,17 +39,20 @@ type catalogCmd struct {
 	Requirements catalogRequirementsCmd `cmd:"" help:"Print all of these as one JSON document, as deploy/terraform reads it."`
 }
 
-type catalogValidateCmd struct {
+// oneCatalog chooses the catalog of a command that is about nothing else.
+type oneCatalog struct {
 	File string `arg:"" optional:"" help:"Catalog file; without it --catalog, or the built-in default."`
 	catalogFlags
 }
 
+func (f oneCatalog) load() (*contracts.Catalog, error) {
+	return loadCatalog(cmp.Or(f.File, f.Catalog))
+}
+
+type catalogValidateCmd struct{ oneCatalog }
+
 func (c *catalogValidateCmd) Run(_ context.Context, p shell.Process) error {
-	file := c.Catalog
-	if c.File != "" {
-		file = c.File
-	}
-	catalog, err := loadCatalog(file)
+	catalog, err := c.load()
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func (c *catalogValidateCmd) Run(_ context.Context, p shell.Process) error {
 	return err
 }
 
-type catalogPrintCmd struct{ catalogFlags }
+type catalogPrintCmd struct{ oneCatalog }
 
 func (c *catalogPrintCmd) Run(_ context.Context, p shell.Process) error {
 	catalog, err := c.load()

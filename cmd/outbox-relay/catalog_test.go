@@ -24,6 +24,7 @@ func TestCatalogValidate(t *testing.T) {
 	for name, args := range map[string][]string{
 		"as an argument": {"catalog", "validate", file},
 		"as a flag":      {"catalog", "validate", "--catalog", file},
+		"printed":        {"catalog", "print", file},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runProgram(t, nil, "", args...)

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -49,18 +51,30 @@ While there is no room for --data-dir, what is written fails and the log says so
 // Validate names what is wrong with the flags. It keeps the admin address, which asks for no authentication, off the
 // network.
 func (c *cloudCmd) Validate() error {
-	err := c.standInFlags.Validate()
+	err := errors.Join(c.standInFlags.Validate(),
+		checkAddress("--firestore", c.Firestore), checkAddress("--pubsub", c.PubSub), checkAddress("--auth", c.Auth))
 	if c.Admin != "" {
 		err = errors.Join(err, checkLoopback("--admin", c.Admin))
 	}
 	return err
 }
 
-func checkLoopback(flag, addr string) error {
-	host, _, err := net.SplitHostPort(addr)
+func checkAddress(flag, addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	if err != nil {
 		return fmt.Errorf("%s %q: want HOST:PORT", flag, addr)
 	}
+	return nil
+}
+
+func checkLoopback(flag, addr string) error {
+	if err := checkAddress(flag, addr); err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(addr) // it can be split
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("%s %q asks for no authentication, so it must be a loopback address such as 127.0.0.1:0", flag, addr)
 	}
@@ -91,6 +105,9 @@ func (c *cloudCmd) Run(ctx context.Context, p shell.Process) (err error) {
 		opts.Topics = catalog.Topics()
 	}
 	cloud, err := local.Start(opts)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; another cloud or emulator may run: choose other ports with --firestore, --pubsub and --auth, 127.0.0.1:0 for any free one", err)
+	}
 	if err != nil {
 		return err
 	}

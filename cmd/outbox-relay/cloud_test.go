@@ -211,7 +211,7 @@ func askAuth(t *testing.T, addr, method, body string) string {
 func TestCloudTellsATakenPort(t *testing.T) {
 	cloud := startCloud(t)
 	got := runProgram(t, nil, "", "cloud", "--firestore", cloud.FirestoreAddr, "--pubsub", "127.0.0.1:0", "--auth", "127.0.0.1:0")
-	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) {
+	if got.code != shell.ExitFailed || !strings.Contains(got.stderr, cloud.FirestoreAddr) || !strings.Contains(got.stderr, "choose other ports with --firestore") {
 		t.Errorf("%+v; want exit code %d and the address", got, shell.ExitFailed)
 	}
 }

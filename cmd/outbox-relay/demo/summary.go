@@ -32,6 +32,13 @@ func (s Summary) Lost() int64 {
 	return max(0, in-delivered-s.Queue.Undelivered())
 }
 
+// Left is how many of the records that were asked for neither arrived nor stand in
+// the dead-letter queue or behind it, those that were never appended included.
+func (s Summary) Left(records int64) int64 {
+	in, _ := s.Totals.Sum()
+	return min(records, max(0, records-in)+s.Lost())
+}
+
 // Stale is how many tokens lacked the claims that their signal told of.
 func (s Summary) Stale() int64 {
 	if s.Totals.Handshakes == nil {

@@ -51,7 +51,7 @@ func (l *Run) catchUp() {
 }
 
 // judge prints the summary. It is an error if records were counted and the
-// promise was not kept.
+// promise was not kept, or if they were to be and the run was stopped before.
 func (l *Run) judge(w io.Writer, counted bool) error {
 	summary, err := l.sumUp(counted)
 	if err != nil {
@@ -61,6 +61,9 @@ func (l *Run) judge(w io.Writer, counted bool) error {
 	if counted && !summary.Kept() {
 		return shell.Exit(shell.ExitBroken, fmt.Errorf("the promise is broken: %d records lost, %d messages out of order, %d tokens without their claims",
 			summary.Lost(), summary.Totals.OutOfOrder, summary.Stale()))
+	}
+	if left := summary.Left(l.cfg.Records); !counted && left > 0 {
+		return fmt.Errorf("stopped before the end: %d of %d records were not delivered", left, l.cfg.Records)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package localrun
 
 import (
 	"context"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func (atRest) Close() error                            { return nil }
 
 // A run that counts its records fails when the promise is broken, so that a
 // script need not read the summary. One that was interrupted waited for nothing,
-// and blames nobody.
+// and blames nobody, but says what it did not deliver of what was asked for.
 func TestCountedRunFailsWhenThePromiseIsBroken(t *testing.T) {
 	catalog, err := contracts.DefaultCatalog()
 	if err != nil {
@@ -84,5 +85,20 @@ func TestCountedRunFailsWhenThePromiseIsBroken(t *testing.T) {
 				t.Errorf("an interrupted run ends with %v", err)
 			}
 		})
+	}
+	run.ledger, run.cfg.Records = demo.NewLedger(), 3
+	appended(run.ledger, "1")
+	appended(run.ledger, "2")
+	arrived(run.ledger, "1", 1)
+	err = run.judge(io.Discard, false)
+	if shell.Code(err) != shell.ExitFailed || err == nil || !strings.Contains(err.Error(), "2 of 3 records were not delivered") {
+		t.Errorf("interrupted, with one of 3 records delivered: %v", err)
+	}
+	run.cfg.Records = 1
+	appended(run.ledger, "3")
+	arrived(run.ledger, "2", 2)
+	arrived(run.ledger, "3", 3)
+	if err := run.judge(io.Discard, false); err != nil {
+		t.Errorf("interrupted, with all delivered: %v", err)
 	}
 }

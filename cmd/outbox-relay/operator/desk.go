@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -65,7 +66,19 @@ func (f *apiFlags) ask(p shell.Process, do func(*desk) error) error {
 		return err
 	}
 	defer d.Close()
-	return withExitCode(do(d))
+	return withExitCode(f.hint(do(d)))
+}
+
+// hint adds what may be missing to an error: the token, or the address of the service.
+func (f *apiFlags) hint(err error) error {
+	p, answered := errors.AsType[*adminapi.Problem](err)
+	switch {
+	case answered && p.Status == http.StatusUnauthorized && f.Token == "" && f.TokenCommand == "":
+		return fmt.Errorf("%w\nno token was sent: set OUTBOX_RELAY_TOKEN, or OUTBOX_RELAY_TOKEN_COMMAND to a command that prints one", err)
+	case !answered && adminapi.Passing(err) && f.URL == defaultURL:
+		return fmt.Errorf("%w\nset OUTBOX_RELAY_URL, or --url, to the address of the service: without them it is looked for on this machine", err)
+	}
+	return err
 }
 
 // withExitCode gives a refusal of the API the code that a script can act on.

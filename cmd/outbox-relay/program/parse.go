@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -30,6 +31,7 @@ type CLI struct {
 // Parse reads the command line into a command that is ready to run. Both
 // results are nil after --help or --version, which have been answered then.
 func Parse(c CLI, args []string, env shell.Lookup, stdout, stderr io.Writer) (Command, error) {
+	from := make(variables)
 	parser, err := kong.New(c.Flags, append([]kong.Option{
 		kong.Name(c.Name),
 		kong.Description(c.About),
@@ -37,7 +39,7 @@ func Parse(c CLI, args []string, env shell.Lookup, stdout, stderr io.Writer) (Co
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(answered(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 120}),
-		kong.Resolvers(environment(env)),
+		kong.Resolvers(from.environment(env)),
 		kong.ValueFormatter(describe),
 	}, c.Options...)...)
 	if err != nil {
@@ -49,7 +51,7 @@ func Parse(c CLI, args []string, env shell.Lookup, stdout, stderr io.Writer) (Co
 	parsed, err := parseOrAnswer(parser, args)
 	switch {
 	case err != nil:
-		return nil, shell.Exit(shell.ExitUsage, fmt.Errorf("%w (see %s --help)", err, c.Name))
+		return nil, shell.Exit(shell.ExitUsage, fmt.Errorf("%s%w (see %s --help)", from.of(err), err, c.Name))
 	case parsed == nil:
 		return nil, nil
 	}
@@ -86,12 +88,26 @@ func detachEnvironment(k *kong.Kong) error {
 	})
 }
 
+// variables are those that flags were read from, by the flag's name.
+type variables map[string]string
+
+// of names the variable that an error is about, whose text begins with the flag: whoever
+// set the variable may know nothing of the flag.
+func (v variables) of(err error) string {
+	flag, _, _ := strings.Cut(err.Error(), ":")
+	if name := v[strings.TrimPrefix(flag, "--")]; name != "" {
+		return "environment variable " + name + ": "
+	}
+	return ""
+}
+
 // environment resolves flags from their variables. An empty one counts as not
 // set.
-func environment(env shell.Lookup) kong.Resolver {
+func (v variables) environment(env shell.Lookup) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		for _, name := range flag.Envs {
 			if value := env.Get(name); value != "" {
+				v[flag.Name] = name
 				return value, nil
 			}
 		}
