@@ -96,6 +96,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
+	log.Info("starting", zap.String("project", at.Project), where(at), zap.String("admin", whoMayAsk(auth.Mode(c.AuthMode))))
 	beating := heart.New(log)
 	svc, err := newService(ctx, serviceConfig{
 		place: at, catalog: catalog, ensureTopics: c.EnsureTopics, queues: queues, tuning: c.tuning(), who: who, mode: auth.Mode(c.AuthMode), log: log,

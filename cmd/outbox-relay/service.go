@@ -196,8 +196,10 @@ func (s *service) openPubSub(ctx context.Context, cfg serviceConfig) (*ierpubsub
 	s.cleanUp("Pub/Sub clients", func(context.Context) error { return clients.Close() })
 	topics := cfg.catalog.Topics()
 	if cfg.ensureTopics {
+		tellUnreachable(ctx, cfg.place, s.log) // which waits for them
 		return clients, ensureTopics(ctx, clients, topics)
 	}
+	s.looks = append(s.looks, func(ctx context.Context) { tellUnreachable(ctx, cfg.place, s.log) })
 	s.looks = append(s.looks, func(ctx context.Context) { s.tellMissing(ctx, clients, topics) })
 	return clients, nil
 }
@@ -242,7 +244,7 @@ func ensureTopics(ctx context.Context, clients *ierpubsub.Clients, topics []stri
 	ctx, cancel := context.WithTimeout(ctx, ensureTopicsWithin)
 	defer cancel()
 	if err := ierpubsub.EnsureTopics(ctx, clients.Background(), topics); err != nil {
-		return fmt.Errorf("ensure topics: %w", err)
+		return fmt.Errorf("ensure topics of project %s: %w (outbox-relay doctor says what is missing)", clients.Background().Project(), err)
 	}
 	return nil
 }

@@ -2,13 +2,9 @@ package doctor
 
 import (
 	"context"
-	"net"
-	"time"
-)
 
-// dialWithin bounds the look whether anybody listens at an emulator's address:
-// the clients themselves would wait for it without saying why.
-const dialWithin = 3 * time.Second
+	"outboxrelay/cmd/outbox-relay/gcp"
+)
 
 // mayAsk reports whether one of Google's services, or the emulator in its place,
 // may be asked at all. Where it may not, a finding of that check has said why.
@@ -21,16 +17,13 @@ func (e *exam) mayAsk(ctx context.Context, g *Group, check, emulator, flag strin
 	if emulator == "" {
 		return true // Google's own is always there
 	}
-	dialer := net.Dialer{Timeout: dialWithin}
-	conn, err := dialer.DialContext(ctx, "tcp", emulator)
-	if err != nil {
+	if err := gcp.Dial(ctx, emulator); err != nil {
 		g.add(Finding{
-			Check: check, Result: Fail, Did: "dial " + emulator, Detail: "nobody answers at the emulator's address: " + why(err),
-			Mend: []string{e.own("cloud", flag, emulator)}, Hint: "start the emulator, or unset its variable to use Google's own",
+			Check: check, Result: Fail, Did: "dial " + emulator, Detail: gcp.Unanswered + ": " + why(err),
+			Mend: []string{e.own("cloud", flag, emulator)}, Hint: gcp.ToAnswer,
 		})
 		return false
 	}
-	_ = conn.Close() // nothing was sent
 	return true
 }
 
