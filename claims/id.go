@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"slices"
 	"strings"
 
 	"outboxrelay/contracts"
@@ -25,6 +26,14 @@ func documentID(account string) string {
 const CollectionAccounts = "accounts"
 
 func accountRef(account string) Ref { return Ref{CollectionAccounts, documentID(account)} }
+
+// Needed are the fields that the handler needs of a document that it only reads; nil: all.
+func (r Ref) Needed() []string {
+	if r.Collection != CollectionAccounts {
+		return nil
+	}
+	return slices.Concat(accountParts(), accountVersions())
+}
 
 func snapshotRef(account string) Ref {
 	return Ref{contracts.CollectionClaimsSnapshots, documentID(account)}

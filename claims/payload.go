@@ -44,12 +44,18 @@ func readPayload(rec *contracts.Record, envelope []byte) (Parts, error) {
 	return parts, nil
 }
 
+// accountParts are the fields of an account's document that tell its parts.
+func accountParts() []string { return []string{partNames[roles], shortRole, partNames[policies]} }
+
+// accountVersions are those that may tell its version: the first of them that does counts.
+func accountVersions() []string { return []string{"aggregateVersion", "version"} }
+
 // readAccount returns the parts in the account's own document. faults names what
 // is of another shape: it counts behind a thin event alone.
 func readAccount(d Doc, thin bool, recordVersion int64) (parts Parts, faults []string) {
 	fields := make(map[string]any, len(d.Fields))
 	_, inFull := d.Fields[partNames[roles]]
-	for _, name := range []string{partNames[roles], shortRole, partNames[policies]} {
+	for _, name := range accountParts() {
 		v, ok := d.Fields[name]
 		if !ok || name == shortRole && inFull {
 			continue
@@ -71,7 +77,7 @@ func readAccount(d Doc, thin bool, recordVersion int64) (parts Parts, faults []s
 // version at least.
 func accountVersion(d Doc, thin bool, recordVersion int64) int64 {
 	var version int64
-	for _, name := range []string{"aggregateVersion", "version"} {
+	for _, name := range accountVersions() {
 		if v, ok := d.Fields[name].(int64); ok {
 			version = max(v, 0)
 			break

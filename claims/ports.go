@@ -14,15 +14,18 @@ type Ref struct {
 
 // Doc is a document as it was read.
 type Doc struct {
-	Fields     map[string]any // Firestore's plain Go values; nil: there is no such document
-	UpdateTime time.Time      // zero: there is no such document
-	ReadTime   time.Time      // by the server's clock
+	// Fields are Firestore's plain Go values; nil: there is no such document. An error is the value
+	// of one that is needed, see Ref.Needed, and cannot be read.
+	Fields     map[string]any
+	UpdateTime time.Time // zero: there is no such document
+	ReadTime   time.Time // by the server's clock
 }
 
 // Store is where the handler keeps its documents. Errors answer
 // contracts.KindOf and contracts.CodeOf.
 type Store interface {
-	// Get reads all documents at one time, in the order of refs.
+	// Get reads all documents at one time, in the order of refs. One that cannot be read as a whole
+	// has those fields that its ref needs; where that needs all, it is an error.
 	Get(ctx context.Context, refs ...Ref) ([]Doc, error)
 	// Put makes fields the whole content of a document, provided that it still
 	// is as it was in before; a before that is no document means that there still

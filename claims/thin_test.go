@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestThinEvents(t *testing.T) {
 		{"roles are flags", nil, whole, parts{"roles": parts{"admin": false}, "policies": []any{"p"}}, "RoleChanged", 4, CodeMalformed, "roles is no array", []any{"admin"}},
 		{"roles are null", nil, whole, parts{"roles": nil, "policies": []any{"p"}}, "RoleChanged", 4, CodeMalformed, "roles is null, want an array", []any{"admin"}},
 		{"roles are of no kind that a claim has", nil, whole, parts{"roles": []any{time.Second}}, "RoleChanged", 4, CodeMalformed, "roles: a time.Duration", []any{"admin"}},
+		{"roles cannot be read", nil, whole, parts{"roles": errors.New("of an unknown kind"), "role": "viewer"}, "RoleChanged", 4, CodeMalformed, "roles: of an unknown kind", []any{"admin"}},
 		{"the role is empty", nil, whole, parts{"role": "", "policies": []any{"p"}}, "RoleChanged", 4, CodeMalformed, "role holds something else than text", []any{"admin"}},
 		{"the first event, and roles are text", nil, nil, parts{"roles": "viewer", "policies": []any{"p"}}, "RoleChanged", 4, CodeMalformed, "roles is no array", nil},
 		{"policies are null, and roles have changed", nil, whole, parts{"roles": []any{"viewer"}, "policies": nil}, "RoleChanged", 4, CodeMalformed, "policies is null", []any{"admin"}},

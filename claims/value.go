@@ -67,6 +67,8 @@ func plain(v any) (any, error) {
 		return v.UTC().Format(time.RFC3339Nano), nil
 	case []byte:
 		return base64.StdEncoding.EncodeToString(v), nil
+	case error: // why a field cannot be read
+		return nil, v
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {

@@ -7,8 +7,11 @@ import (
 	"fmt"
 
 	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"outboxrelay/claims"
+	"outboxrelay/relay/firestore/readable"
 )
 
 // Store implements claims.Store.
@@ -33,11 +36,29 @@ func (s *Store) Get(ctx context.Context, refs ...claims.Ref) ([]claims.Doc, erro
 	out := make([]claims.Doc, len(snaps))
 	for i, snap := range snaps {
 		out[i].ReadTime = snap.ReadTime
-		if snap.Exists() {
-			out[i].Fields, out[i].UpdateTime = snap.Data(), snap.UpdateTime
+		if !snap.Exists() {
+			continue
+		}
+		out[i].UpdateTime = snap.UpdateTime
+		if out[i].Fields, err = fieldsOf(snap, refs[i].Needed()); err != nil {
+			return nil, failure(fmt.Sprintf("read %s/%s", refs[i].Collection, refs[i].ID), status.Error(codes.DataLoss, err.Error()))
 		}
 	}
 	return out, nil
+}
+
+// fieldsOf are a document's fields. Of one that the SDK cannot read as a whole they are those that
+// are needed, with why one of them cannot be read in its place; an error where all are.
+func fieldsOf(snap *firestore.DocumentSnapshot, needed []string) (map[string]any, error) {
+	fields, err := readable.Fields(snap, nil)
+	if err == nil || needed == nil {
+		return fields, err
+	}
+	fields, unread := readable.Parts(snap, needed)
+	for name, why := range unread {
+		fields[name] = why
+	}
+	return fields, nil
 }
 
 // Put implements claims.Store.

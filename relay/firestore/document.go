@@ -8,6 +8,7 @@ import (
 	"outboxrelay/contracts"
 	dlqfirestore "outboxrelay/dlq/firestore"
 	"outboxrelay/relay"
+	"outboxrelay/relay/firestore/readable"
 )
 
 func document(snap *firestore.DocumentSnapshot, readTime time.Time) relay.Doc {
@@ -35,14 +36,8 @@ func (s snapshot) Parts() map[string]any { return parts(s.DocumentSnapshot) }
 
 func (snapshot) Record() *contracts.Record { return nil }
 
-// parts decodes what can be decoded of a record's fields, for a document over
-// which the SDK panics: it does over values that it does not know.
+// parts decodes what can be decoded of a record's fields.
 func parts(snap *firestore.DocumentSnapshot) map[string]any {
-	fields := make(map[string]any)
-	for _, name := range contracts.RecordFields() {
-		if v, err := snap.DataAtPath(firestore.FieldPath{name}); err == nil {
-			fields[name] = v
-		}
-	}
+	fields, _ := readable.Parts(snap, contracts.RecordFields())
 	return dlqfirestore.Plain(fields)
 }

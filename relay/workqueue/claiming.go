@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"outboxrelay/relay/firestore/readable"
 )
 
 // errRefused is the end of a claim of a document that is not to be claimed now.
@@ -71,7 +73,9 @@ func (q *Queue) take(ctx context.Context, c *Claim) (state, error) {
 	if !found.open() || found.wait() > 0 {
 		return found, errRefused
 	}
-	c.Data, c.hopeless = dataOf(snap)
+	if c.Data, c.hopeless = readable.Fields(snap, v.Logged); c.hopeless != nil {
+		c.hopeless = Permanent(CodeUnreadable, c.hopeless)
+	}
 	c.ClaimedAt, c.before, c.Reclaimed = found.read, found, found.processing
 	c.counted = found.attempts
 	if v.Counts == AtFailure && c.Reclaimed {

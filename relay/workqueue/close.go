@@ -3,10 +3,8 @@ package workqueue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
-	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -45,14 +43,4 @@ func unwritable(err error) bool {
 		return s.Code() == codes.InvalidArgument || s.Code() == codes.Internal && strings.Contains(s.Message(), "error while marshaling")
 	}
 	return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
-}
-
-// dataOf is all that a document holds. Of some references and maps the SDK panics.
-func dataOf(snap *firestore.DocumentSnapshot) (data map[string]any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = Permanent(CodeUnreadable, fmt.Errorf("read the document: %v", p))
-		}
-	}()
-	return snap.Data(), nil
 }

@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"go.uber.org/zap"
-	"google.golang.org/api/option"
-	"google.golang.org/grpc"
 
 	"outboxrelay/deploy/local"
+	"outboxrelay/deploy/local/firestore/firestoretest"
 )
 
 // putFull creates a document that has room for so many bytes more.
@@ -116,19 +114,12 @@ func TestUnwritableOutcome(t *testing.T) {
 	}
 }
 
-// A document that the SDK cannot read is dead and ends no process. Emulators take none
-// such, so the reference becomes one to a database on its way.
+// A document that the SDK cannot read is dead and ends no process.
 func TestUnreadableDocument(t *testing.T) {
 	r := onEmbedded(t)
-	r.put("errands/a:odd", map[string]any{"odd": r.client.Doc("a/b")})
+	r.put("errands/a:odd", map[string]any{"odd": 1})
 	r.put("errands/a:other", nil)
-	opts := append(local.FirestoreOptions(r.address), option.WithGRPCDialOption(grpc.WithChainStreamInterceptor(
-		func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			stream, err := open(ctx, desc, cc, method, opts...)
-			return &spoiling{stream}, err
-		},
-	)))
-	client, err := firestore.NewClient(t.Context(), r.project(), opts...)
+	client, err := firestore.NewClient(t.Context(), r.project(), append(local.FirestoreOptions(r.address), firestoretest.Unreadable("odd"))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,19 +130,6 @@ func TestUnreadableDocument(t *testing.T) {
 		t.Errorf("document is %v", got)
 	}
 	q.stop()
-}
-
-// spoiling makes what a document refers to something that the SDK does not read.
-type spoiling struct{ grpc.ClientStream }
-
-func (s *spoiling) RecvMsg(m any) error {
-	err := s.ClientStream.RecvMsg(m)
-	if got, ok := m.(*pb.BatchGetDocumentsResponse); ok && err == nil {
-		if odd := got.GetFound().GetFields()["odd"]; odd != nil {
-			odd.ValueType = &pb.Value_ReferenceValue{ReferenceValue: "projects/p/databases/(default)"}
-		}
-	}
-	return err
 }
 
 // A panic of what closes a document ends no process.

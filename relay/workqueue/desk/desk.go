@@ -136,8 +136,7 @@ func (d *Desk) QueueItem(ctx context.Context, queue, id string) (*Item, error) {
 	if !snaps[0].Exists() {
 		return nil, noDocument(v, id)
 	}
-	i := v.item(snaps[0])
-	i.Fields = snaps[0].Data()
+	i := v.whole(snaps[0])
 	i.History = v.history(i, snaps[0], snaps[1:])
 	return i, nil
 }

@@ -50,8 +50,10 @@ type Item struct {
 	LastErrorCode string
 
 	// Of a single document alone:
-	Fields  map[string]any // all of it, as plain Go values
-	History []Event        // as far as the fields tell, the oldest first
+	// Fields are all of it, as plain Go values; where the SDK cannot read that, what it can of those
+	// that the view names.
+	Fields  map[string]any
+	History []Event // as far as the fields tell, the oldest first
 }
 
 // Event is something that happened to a document.

@@ -134,8 +134,7 @@ func (q *requeueing) try(ctx context.Context) (*Requeued, error) {
 	if !snaps[0].Exists() {
 		return nil, noDocument(q.view, relative(q.ref))
 	}
-	item := q.view.item(snaps[0])
-	item.Fields = snaps[0].Data()
+	item := q.view.whole(snaps[0])
 	if seen := q.asked.Seen; !seen.IsZero() && !seen.Equal(item.UpdatedAt) {
 		return nil, &dlq.Refusal{
 			Kind: dlq.Changed, Detail: "it was changed since you looked at it, at " + item.UpdatedAt.UTC().Format("2006-01-02 15:04:05Z"), Hint: "look at it again, then decide",

@@ -3,6 +3,7 @@ package desk
 import (
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
 )
 
@@ -67,6 +68,14 @@ func (v *View) item(snap *firestore.DocumentSnapshot) *Item {
 			i.Tenant = text
 		}
 	}
+	return i
+}
+
+// whole reads a document with all its fields. One that the SDK cannot read, as the engine closed
+// it for, is shown all the same: by the fields that the view names.
+func (v *View) whole(snap *firestore.DocumentSnapshot) *Item {
+	i := v.item(snap)
+	i.Fields, _ = readable.Fields(snap, append(v.selected(), v.ClosedAt, v.Vocabulary.Fields.UpdatedAt))
 	return i
 }
 
