@@ -318,3 +318,10 @@ func (w *world) shared(nodes ...*node) bool {
 	slices.Sort(all)
 	return slices.Equal(all, w.shares) && most-least <= 1
 }
+
+// goesBy is the name under which an instance is registered.
+func (k *Keeper) goesBy() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.name
+}

@@ -198,6 +198,9 @@ func TestSameName(t *testing.T) {
 		w.until("A owns all", func() bool { return w.shared(a) })
 		b := w.start("A")
 		w.until("both share", func() bool { return w.shared(a, b) })
+		if first, later := a.keeper.goesBy(), b.keeper.goesBy(); first != "A" || later == "A" {
+			t.Errorf("the first goes by %q and the later by %q, want the later to take a longer name", first, later)
+		}
 		a.stop()
 		w.until("the other owns all", func() bool { return w.shared(b) })
 		again := w.start("A")
