@@ -51,7 +51,7 @@ func permissionsOf(catalog *contracts.Catalog) []Permission {
 		need("datastore.entities.list", serviceFirestore, roleDatastoreUser, WhenAlways,
 			"lanes, sweeps, lists and counts of the queue, work queues", queries...),
 		need("datastore.databases.get", serviceFirestore, roleDatastoreUser, WhenAlways,
-			"counts of one moment by the sweeps", "BeginTransaction"),
+			"counts of one moment by the sweeps, and of dead letters older than a replay", "BeginTransaction"),
 		need("datastore.entities.create", serviceFirestore, roleDatastoreUser, WhenAlways,
 			"canaries, dead letters, freezes, alerts, audit entries, leases, claims, messages and notifications of the work queues", "Commit create"),
 		need("datastore.entities.update", serviceFirestore, roleDatastoreUser, WhenAlways,
