@@ -202,8 +202,12 @@ func keyOf(r appender.Record) string { return r.Fields[contracts.FieldIdempotenc
 // dead appends a record that is refused and waits until it is a dead letter.
 func (c *clinic) dead(tier contracts.Tier, aggregate string, v int64) (id string) {
 	c.t.Helper()
+	return c.refused(aggregate, c.record(tier, aggregate, v))
+}
+
+func (c *clinic) refused(aggregate string, rec appender.Record) (id string) {
+	c.t.Helper()
 	c.broker.refuse(aggregate)
-	rec := c.record(tier, aggregate, v)
 	c.append(rec)
 	id = dlq.ID(keyOf(rec))
 	eventually(c.t, "the record is a dead letter", func() bool { return c.exists(contracts.CollectionDeadLetters, id) })

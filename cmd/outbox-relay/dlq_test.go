@@ -106,13 +106,12 @@ func TestDLQCommands(t *testing.T) {
 	}
 
 	t.Run("pages of a time that counts back from now", func(t *testing.T) {
+		credit := c.aggregate("credit")
+		c.refused(credit, c.recordOf("accOutbox", "WalletCredited", credit, 1)) // a second group
 		for _, args := range [][]string{{"list", "--from", "24h", "--to=-1h"}, {"audit", "--from", "24h"}, {"groups", "--from", "24h"}} {
 			args = append(args, "--limit", "1")
 			first := c.dlq("viewer", args...)
 			_, token, _ := strings.Cut(strings.TrimSpace(first.stderr), "--page-token ")
-			if args[0] == "groups" && first.code == shell.ExitOK && token == "" {
-				continue // the only group of dead letters is the last by its hash: empty ones come before it
-			}
 			second := c.dlq("viewer", append(args, "--page-token", token)...)
 			if first.code != shell.ExitOK || second.code != shell.ExitOK || token == "" || second.stdout == first.stdout {
 				t.Errorf("%v: %+v, then %+v", args, first, second)
