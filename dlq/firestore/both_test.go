@@ -40,6 +40,7 @@ var both = []struct {
 	{"finding what comes before one", testOlderReads},
 	{"the next of an aggregate is called", testYounger},
 	{"counts", testCounts},
+	{"counts of one moment", testCountsOfOneMoment},
 }
 
 func TestQueue(t *testing.T) {

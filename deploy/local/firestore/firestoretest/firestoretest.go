@@ -9,6 +9,7 @@ import (
 
 	sdk "cloud.google.com/go/firestore"
 	"github.com/google/uuid"
+	"google.golang.org/api/option"
 
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/local/firestore"
@@ -43,9 +44,9 @@ func OnGoogle(t testing.TB) string {
 }
 
 // Client returns a client, until the test's end, of a project that nobody else has.
-func Client(t testing.TB, address string) *dlqfirestore.Client {
+func Client(t testing.TB, address string, opts ...option.ClientOption) *dlqfirestore.Client {
 	t.Helper()
-	client, err := dlqfirestore.Open(context.Background(), "p-"+uuid.NewString()[:8], sdk.DefaultDatabaseID, local.FirestoreOptions(address)...)
+	client, err := dlqfirestore.Open(context.Background(), "p-"+uuid.NewString()[:8], sdk.DefaultDatabaseID, append(local.FirestoreOptions(address), opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
