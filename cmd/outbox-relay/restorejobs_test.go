@@ -63,10 +63,14 @@ func TestRestoreLeavesJobsThatMayHaveBeenSentToAPerson(t *testing.T) {
 	a.addJob("newer", "pubsub", outbox.JobPending, map[string]any{"createdAt": a.at.Add(time.Minute)})
 	a.addJob("sent", "pubsub", outbox.JobSent, nil)
 	a.addJob("dead", "email", outbox.JobDead, map[string]any{"lastErrorCode": "REFUSED"})
+	byKey := map[bool]string{true: "notification_dispatch:o:matter.created:matter:m:ann:in_app:mc", false: "notification_dispatch:o:matter.created:matter:m:ann:email:mc"}
+	for _, key := range byKey { // whose channel stands in the ID alone
+		a.set(outbox.Jobs, key, map[string]any{"status": "pending", "createdAt": a.at.Add(-time.Minute), "eventId": "event-1"})
+	}
 	a.set(outbox.Jobs, "no job", map[string]any{"status": "pending", "createdAt": a.at.Add(-time.Minute)})
 
 	was := a.jobStates()
-	if got := a.restore("--as", "delivered", "--dry-run"); got.code != shell.ExitOK || !strings.Contains(got.stdout, "jobs that may have been sent since the export, to be made failed: 5\n") {
+	if got := a.restore("--as", "delivered", "--dry-run"); got.code != shell.ExitOK || !strings.Contains(got.stdout, "jobs that may have been sent since the export, to be made failed: 6\n") {
 		t.Errorf("dry run: %+v", got)
 	}
 	if diff := cmp.Diff(was, a.jobStates()); diff != "" {
@@ -76,6 +80,7 @@ func TestRestoreLeavesJobsThatMayHaveBeenSentToAPerson(t *testing.T) {
 	want := map[string]string{
 		"pubsub": "failed RESTORED", "email": "failed RESTORED", "in hand": "failed RESTORED", "of old": "failed RESTORED", "of a channel that is gone": "failed RESTORED",
 		"in app": "pending", "newer": "pending", "sent": "sent", "dead": "dead REFUSED", "no job": "pending",
+		byKey[true]: "pending", byKey[false]: "failed RESTORED",
 	}
 	if diff := cmp.Diff(want, a.jobStates()); diff != "" {
 		t.Errorf("jobs (-want +got):\n%s", diff)

@@ -46,8 +46,20 @@ func TestIdempotencyKeyGeneration(t *testing.T) {
 			t.Errorf("key of %q is %q", parts, key)
 		}
 		keys[key] = true
+		got := outbox.JobFieldsOfKey(key)
+		if got["entityId"] != parts[0] || got["recipientId"] != parts[1] || got["channel"] != "in_app" || got["templateId"] != "matter-created" || got["orgId"] != "org-1" {
+			t.Errorf("key %q tells of %q", key, got)
+		}
 	}
 	e.EntityID, e.Revision = "a", "b"
+	if got := outbox.JobFieldsOfKey(outbox.JobKey(&e, &toAnn)); got["entityId"] != "a" {
+		t.Errorf("a key with a revision tells of %q", got)
+	}
+	for _, none := range []string{"", "odd", "a:b:c:d:e:f:g", "a:b:c:d:e:f:g:h:i"} {
+		if got := outbox.JobFieldsOfKey(none); got != nil {
+			t.Errorf("%q tells of %q", none, got)
+		}
+	}
 	if key := outbox.JobKey(&e, &toAnn); !strings.Contains(key, ":a#b:") {
 		t.Errorf("key with a revision is %q", key)
 	}

@@ -1,9 +1,5 @@
 package outbox
 
-import (
-	"strings"
-)
-
 // Collections that Emit writes.
 const (
 	DomainEvents = "domain_events" // an event's ID is its document's
@@ -33,26 +29,6 @@ type Job struct {
 	TemplateID  string
 	MaxAttempts int // 0: MaxJobAttempts
 }
-
-// JobKey returns the key of an event's job, which is its document's ID:
-//
-//	<jobType>:<orgId>:<eventType>:<entityType>:<entityId>:<recipientId>:<channel>:<templateId>
-//
-// In each part "%", ":", "/" and "#" are escaped as in a URL, so that no two lists of parts
-// have one key, and Firestore takes it as an ID. An event with a Revision has
-// "#<revision>" at the end of its entityId.
-func JobKey(e *DomainEvent, j *Job) string {
-	entity := jobKeyEscapes.Replace(e.EntityID)
-	if e.Revision != "" {
-		entity += "#" + jobKeyEscapes.Replace(e.Revision)
-	}
-	esc := jobKeyEscapes.Replace
-	return strings.Join([]string{
-		esc(j.kind()), esc(e.OrgID), esc(e.Type), esc(e.EntityType), entity, esc(j.RecipientID), esc(j.Channel), esc(j.TemplateID),
-	}, ":")
-}
-
-var jobKeyEscapes = strings.NewReplacer("%", "%25", ":", "%3A", "/", "%2F", "#", "%23")
 
 func (j *Job) kind() string {
 	if j.Type == "" {

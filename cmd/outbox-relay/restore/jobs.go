@@ -32,7 +32,8 @@ func (r *Restore) jobs(ctx context.Context, settle bool) (Leftovers, error) {
 // job tells what settles a job; ok is false where nothing has to. One that does not say
 // when it was created may be of the export.
 func (r *Restore) job(d dlq.Doc) (l leftover, ok bool) {
-	text := func(field string) string { s, _ := d.Fields[field].(string); return s }
+	fields := jobs.Complete(d.Fields, d.ID)
+	text := func(field string) string { s, _ := fields[field].(string); return s }
 	channel := text(jobs.FieldChannel)
 	v := jobs.Vocabulary()
 	created, _ := d.Fields[v.Fields.CreatedAt].(time.Time)

@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/wneessen/go-mail"
 
+	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
 )
 
@@ -106,10 +107,8 @@ func UserAddress(client *firestore.Client) func(context.Context, Message) (strin
 		if err != nil {
 			return "", workqueue.Coded(codeFailed, fmt.Errorf("read the recipient: %w", err))
 		}
-		address := ""
-		if snaps[0].Exists() {
-			address, _ = snaps[0].Data()["email"].(string)
-		}
+		fields, _ := readable.Parts(snaps[0], []string{"email"}) // what else a user has is nothing to it
+		address, _ := fields["email"].(string)
 		if address == "" {
 			return "", workqueue.Permanent(codeRecipient, errors.New("the recipient has no address"))
 		}

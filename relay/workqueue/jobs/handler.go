@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts/outbox"
+	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
 )
 
@@ -77,17 +78,23 @@ var (
 	_ workqueue.Abandoner = (*Handler)(nil)
 )
 
+func fieldsOf(c *workqueue.Claim) map[string]any { return Complete(c.Data, c.Ref.ID) }
+
 // Handle implements workqueue.Handler.
 func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Outcome, error) {
 	if out, ok := h.Abandoned(c); ok && c.Reclaimed {
 		return out, nil
 	}
-	text := func(field string) string { s, _ := c.Data[field].(string); return s }
-	channel, ok := h.channels[text(FieldChannel)]
-	if !ok {
-		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, fmt.Errorf("channel %q is not configured", text(FieldChannel)))
+	job := fieldsOf(c)
+	name, _ := job[FieldChannel].(string)
+	channel, ok := h.channels[name]
+	switch {
+	case name == "":
+		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, errors.New("the job names no channel, and its ID is no key that does"))
+	case !ok:
+		return workqueue.Outcome{}, workqueue.Permanent(codeChannel, fmt.Errorf("channel %q is not configured", name))
 	}
-	m, err := h.message(ctx, c, text)
+	m, err := h.message(ctx, c, job)
 	if err != nil {
 		return workqueue.Outcome{}, err
 	}
@@ -107,7 +114,7 @@ func (h *Handler) Handle(ctx context.Context, c *workqueue.Claim) (workqueue.Out
 // tell may have been sent, be it the last attempt or not. So may one of a channel that is
 // not configured here, as it may have been where the worker died.
 func (h *Handler) Abandoned(c *workqueue.Claim) (workqueue.Outcome, bool) {
-	name, _ := c.Data[FieldChannel].(string)
+	name, _ := fieldsOf(c)[FieldChannel].(string)
 	if channel, ok := h.channels[name]; ok && channel.Tells() {
 		return workqueue.Outcome{}, false
 	}
@@ -136,7 +143,8 @@ func isID(id string) bool {
 }
 
 // message makes a job's message out of its event and its template.
-func (h *Handler) message(ctx context.Context, c *workqueue.Claim, text func(string) string) (Message, error) {
+func (h *Handler) message(ctx context.Context, c *workqueue.Claim, job map[string]any) (Message, error) {
+	text := func(field string) string { s, _ := job[field].(string); return s }
 	eventID := text("eventId")
 	if eventID == "" {
 		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job names no event"))
@@ -152,7 +160,11 @@ func (h *Handler) message(ctx context.Context, c *workqueue.Claim, text func(str
 	if !snaps[0].Exists() {
 		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job's event is not there"))
 	}
-	m := Message{Key: c.Ref.ID, Job: c.Data, Event: snaps[0].Data(), OrgID: text("orgId"), RecipientID: text("recipientId")}
+	event, err := readable.Fields(snaps[0], nil)
+	if err != nil {
+		return Message{}, workqueue.Permanent(codeNoEvent, fmt.Errorf("the job's event: %w", err))
+	}
+	m := Message{Key: c.Ref.ID, Job: job, Event: event, OrgID: text("orgId"), RecipientID: text("recipientId")}
 	if m.Title, m.Body, err = h.templates.render(text("templateId"), m); err != nil {
 		return Message{}, workqueue.Permanent(codeTemplate, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/wneessen/go-mail"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
+	"google.golang.org/api/option"
 
 	"outboxrelay/contracts/outbox"
 	localfirestore "outboxrelay/deploy/local/firestore"
@@ -35,7 +36,7 @@ type rig struct {
 
 // onEmbedded is an embedded Firestore, which has the indexes that a deployment has and no
 // others: those of firestore.indexes.json.
-func onEmbedded(t *testing.T) *rig {
+func onEmbedded(t *testing.T, opts ...option.ClientOption) *rig {
 	t.Helper()
 	t.Parallel()
 	r := &rig{t: t, post: newPostOffice(t)}
@@ -43,7 +44,7 @@ func onEmbedded(t *testing.T) *rig {
 	r.server, address = firestoretest.Start(t, localfirestore.Options{
 		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
 	})
-	r.client = firestoretest.Client(t, address).Client
+	r.client = firestoretest.Client(t, address, opts...).Client
 	return r
 }
 
