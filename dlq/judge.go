@@ -13,7 +13,13 @@ import (
 // its outbox; see Relayed. Whether an older dead letter comes before a replay is asked
 // apart; see Older.
 func Judge(c *contracts.Catalog, item *Item, relayed bool, a Action, by Actor) (Transition, *Refusal) {
-	if needs := max(leastRole(item.Tier, a), Operator); by.Role < needs {
+	least := leastRole(item.Tier, a)
+	switch needs := max(least, Operator); {
+	case least == NoRole && by.Role < Operator:
+		r := unfit(item, a) // nobody is sent to another who could not do it either
+		r.Kind = Forbidden
+		return Transition{}, r
+	case by.Role < needs:
 		return Transition{}, forbidden(by, needs, fmt.Sprintf("to %s a dead letter of %s", a, item.Tier))
 	}
 	next := Next

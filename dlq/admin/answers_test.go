@@ -90,7 +90,7 @@ func TestPossible(t *testing.T) {
 		want   map[dlq.Action]string // part of why not; "" for what is allowed
 	}{
 		{"operator reviews", "dev-operator", nil, map[dlq.Action]string{"replay": "", "discard": "", "withdraw": "nothing to withdraw", "authorize": "only SECURITY_BLOCK", "note": ""}},
-		{"viewer", "dev-viewer", nil, map[dlq.Action]string{"replay": "needs the role operator", "discard": "needs the role operator", "authorize": "needs the role operator", "note": "needs the role operator"}},
+		{"viewer", "dev-viewer", nil, map[dlq.Action]string{"replay": "needs the role operator", "discard": "needs the role operator", "authorize": "only SECURITY_BLOCK", "note": "needs the role operator"}},
 		{"older first", "dev-operator", func(q *fakeQueue) { q.older = []*dlq.Item{{ID: "older"}} }, map[dlq.Action]string{"replay": "comes first: older", "discard": "", "note": ""}},
 		{"being replayed", "dev-operator", func(q *fakeQueue) { q.item.Replaying = &dlq.Request{By: "alice"} }, map[dlq.Action]string{"replay": "that alice asked for", "discard": "", "withdraw": "", "note": ""}},
 		{"closed", "dev-security", func(q *fakeQueue) { q.item.State = contracts.DeadReplayed }, map[dlq.Action]string{"replay": "replayed already", "discard": "replayed already", "authorize": "replayed already", "note": ""}},

@@ -157,7 +157,7 @@ func TestItemSaysWhoMay(t *testing.T) {
 	}{
 		{"review", "WalletDeducted", "dev-viewer", map[string]string{"replay": "needs the role operator, and dev-viewer has viewer: ask someone", "discard": "the role operator", "note": "the role operator"}},
 		{"review", "WalletDeducted", "dev-operator", map[string]string{"replay": "", "discard": "", "note": ""}},
-		{"safe", "AccountCreated", "dev-viewer", map[string]string{"replay": "the role operator", "discard": "the role operator", "note": "the role operator"}},
+		{"safe", "AccountCreated", "dev-viewer", map[string]string{"replay": "the role operator", "discard": "it is replayed by itself", "note": "the role operator"}},
 		{"safe", "AccountCreated", "dev-operator", map[string]string{"replay": "", "discard": "it is replayed by itself", "note": ""}},
 		{"blocked", "RoleChanged", "dev-viewer", map[string]string{"replay": "the role operator", "authorize": "the role security", "withdraw": "the role security", "discard": "the role security", "note": "the role operator", "uncover": "the role security, and you have viewer"}},
 		{"blocked", "RoleChanged", "dev-operator", map[string]string{"replay": "not authorized", "authorize": "the role security", "withdraw": "the role security", "discard": "the role security", "note": "", "uncover": "the role security, and you have operator"}},
