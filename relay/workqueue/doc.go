@@ -11,9 +11,9 @@
 // pending or processing, every minute, whatever fields they lack. So neither a
 // listener that is silent nor a schedule that is slow delays much. A round goes
 // through the documents by name, which is by tenant, takes at most a batch of each
-// (50), and jumps to the next; while it left any behind, the next round follows as soon as the
-// line is empty. A round that finds what the listener should have shown has it
-// rebuilt.
+// (50), and jumps to the next; what it left behind of a tenant is gone on with as soon as that
+// tenant's line is almost empty, from the first name on that is not known here. A round that
+// finds what the listener should have shown has it rebuilt.
 //
 // # Whose turn it is
 //

@@ -53,22 +53,22 @@ func (q *Queue) offer(s state, by string) bool {
 }
 
 func (q *Queue) itemOf(s state) *item {
-	tenant, _ := q.vocabulary.Tenant(s.path)
-	return &item{state: s, tenant: tenant, at: time.Now().Add(s.wait())}
+	tenant, last := q.vocabulary.Tenant(s.path)
+	return &item{state: s, tenant: tenant, last: last, at: time.Now().Add(s.wait())}
 }
 
-// rounds goes through all open documents, every so often, and at once through those of a
+// rounds goes through all open documents, every so often, and at once on through those of a
 // tenant whose line runs empty while there is more of it: what others have that waits for a
-// later attempt is not read with each batch.
+// later attempt, or itself under earlier names, is not read with each batch.
 func (q *Queue) rounds(ctx context.Context) {
 	delay := newDelay(q.tuning)
 	var due time.Time // of the next round through all
 	for ctx.Err() == nil {
 		var fresh int
 		began := time.Now()
-		spans := q.wanted(due)
-		err := q.guard(partRound, func() (err error) { fresh, err = q.round(ctx, spans); return err })
-		if spans == nil && err == nil {
+		all := !began.Before(due)
+		err := q.guard(partRound, func() (err error) { fresh, err = q.round(ctx, all); return err })
+		if all && err == nil {
 			due = time.Now().Add(jittered(q.tuning.Every))
 		}
 		switch {
@@ -78,6 +78,7 @@ func (q *Queue) rounds(ctx context.Context) {
 			q.ended(began, fresh, err)
 			q.metrics.errors.WithLabelValues(partRound).Inc()
 			q.log.Warn("look for work", zap.Error(err))
+			due = time.Time{} // what it was to look at is forgotten: the next looks at all
 			delay.sleep(ctx)
 			continue
 		case fresh == 0 && q.hungry():
@@ -89,20 +90,6 @@ func (q *Queue) rounds(ctx context.Context) {
 		}
 		q.untilNextRound(ctx, due)
 	}
-}
-
-// wanted are the tenants that the next round looks at; nil: all.
-func (q *Queue) wanted(due time.Time) []span {
-	if !time.Now().Before(due) {
-		return nil
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	spans, ok := q.line.wanted()
-	if !ok {
-		return nil
-	}
-	return spans
 }
 
 // untilNextRound waits until the next round is wanted, or that through all is due.
@@ -127,23 +114,19 @@ func (q *Queue) hungry() bool {
 }
 
 // round goes through the open documents by name, a batch of each tenant, and
-// returns how many of them were new. It looks at all, or at those spans alone.
-func (q *Queue) round(ctx context.Context, of []span) (fresh int, err error) {
+// returns how many of them were new. It looks at all, or at what tenants hunger for.
+func (q *Queue) round(ctx context.Context, all bool) (fresh int, err error) {
 	q.mu.Lock()
-	q.line.round(of)
+	of := q.line.round(all)
 	q.mu.Unlock()
 	look := roundLook{q: q}
-	if of == nil {
-		if err := q.through(ctx, &look, span{}); err != nil {
-			return look.fresh, err
-		}
-		q.metrics.looked(&look)
-		return look.fresh, nil
-	}
 	for _, s := range of {
 		if err := q.through(ctx, &look, s); err != nil {
 			return look.fresh, err
 		}
+	}
+	if all {
+		q.metrics.looked(&look)
 	}
 	return look.fresh, nil
 }
@@ -155,6 +138,7 @@ func (q *Queue) through(ctx context.Context, look *roundLook, of span) error {
 	if of.last != "" {
 		open = open.EndAt(q.client.Doc(of.last))
 	}
+	look.end = of.last
 	size := q.tuning.Batch + 1 // one more tells that there is more
 	for cursor := ""; ; {
 		q.room(ctx)
@@ -206,11 +190,11 @@ func (q *Queue) room(ctx context.Context) {
 // roundLook is how far a round has come.
 type roundLook struct {
 	q       *Queue
+	end     string // path of the last that it looks at; "": it goes through all
 	tenant  string
-	first   string // path of the tenant's that was seen first
-	taken   int    // of the tenant
-	fresh   int    // of all
-	stale   int    // processing, and their lease has run out
+	taken   int // of the tenant
+	fresh   int // of all
+	stale   int // processing, and their lease has run out
 	oldest  time.Duration
 	overdue time.Duration
 }
@@ -224,11 +208,11 @@ func (r *roundLook) at(doc *firestore.DocumentSnapshot) (last string) {
 	}
 	tenant, last := r.q.vocabulary.Tenant(s.path)
 	if tenant != r.tenant {
-		r.tenant, r.first, r.taken = tenant, s.path, 0
+		r.tenant, r.taken = tenant, 0
 	}
 	if r.taken >= r.q.tuning.Batch {
 		r.q.mu.Lock()
-		r.q.line.leave(tenant, r.first, last)
+		r.q.line.leave(last, span{tenant, s.path, max(s.path, r.end)})
 		r.q.mu.Unlock()
 		return last
 	}

@@ -27,7 +27,7 @@ func TestRoundWaitsForRoom(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := q.round(ctx, nil)
+		_, err := q.round(ctx, true)
 		ended <- err
 	}()
 	most, given := 0, 0

@@ -162,7 +162,7 @@ func TestNameBehindTheLast(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if fresh, err := q.round(ctx, nil); err != nil || fresh != 3 {
+	if fresh, err := q.round(ctx, true); err != nil || fresh != 3 {
 		t.Errorf("a round found %d, %v; want two of a and one of b", fresh, err)
 	}
 }

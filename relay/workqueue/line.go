@@ -9,6 +9,7 @@ import (
 type item struct {
 	state  state
 	tenant string
+	last   string    // path of the last that its tenant can have where it is
 	at     time.Time // when it may be claimed, by this instance's clock
 }
 
@@ -27,18 +28,12 @@ type line struct {
 	ready   int
 	full    int  // so many ready ones that a round brings no more for now
 	stalled bool // a round waits for room
-
-	spans map[string]span // of the tenants of whom the last round through all left something behind
 }
-
-// span is where a tenant's documents are in the order of names: paths, of the first that a
-// round through all saw, and of the last that can be.
-type span struct{ tenant, first, last string }
 
 // tenantWay is one tenant's way to the workers.
 type tenantWay struct {
-	ready []*item
-	left  bool // there is more of it in Firestore than fits here
+	ready  []*item
+	behind map[string]span // what is in Firestore and did not fit here: by the last path there, see leave
 }
 
 // busy is a document that a worker has.
@@ -50,7 +45,7 @@ type busy struct {
 func newLine(batch int, horizon time.Duration) *line {
 	return &line{
 		batch: batch, horizon: horizon, most: 100 * batch, full: 1000 * batch,
-		tenants: map[string]*tenantWay{}, spans: map[string]span{}, waiting: map[string]*item{}, busy: map[string]*busy{},
+		tenants: map[string]*tenantWay{}, waiting: map[string]*item{}, busy: map[string]*busy{},
 	}
 }
 
@@ -82,13 +77,9 @@ func (l *line) add(it *item, now time.Time) bool {
 
 // queue puts what may be claimed into its tenant's line.
 func (l *line) queue(it *item) bool {
-	t := l.tenants[it.tenant]
-	if t == nil {
-		t = &tenantWay{}
-		l.tenants[it.tenant] = t
-	}
+	t := l.way(it.tenant)
 	if len(t.ready) >= l.batch {
-		t.left = true
+		l.leave(it.last, span{it.tenant, it.state.path, it.state.path})
 		return false
 	}
 	if len(t.ready) == 0 {
@@ -98,6 +89,16 @@ func (l *line) queue(it *item) bool {
 	l.waiting[it.state.path] = it
 	l.ready++
 	return true
+}
+
+// way is a tenant's way, made if there is none.
+func (l *line) way(tenant string) *tenantWay {
+	t := l.tenants[tenant]
+	if t == nil {
+		t = &tenantWay{}
+		l.tenants[tenant] = t
+	}
+	return t
 }
 
 // drop forgets an item that waits.
@@ -132,7 +133,7 @@ func (l *line) turned(name string, t *tenantWay) {
 			break
 		}
 	}
-	if !t.left {
+	if len(t.behind) == 0 {
 		delete(l.tenants, name)
 	}
 }
@@ -171,7 +172,7 @@ func (l *line) next(now time.Time) (it *item, wait time.Duration) {
 	l.busy[it.state.path] = &busy{}
 	if len(t.ready) > 0 {
 		l.turns = append(l.turns, name)
-	} else if !t.left {
+	} else if len(t.behind) == 0 {
 		delete(l.tenants, name)
 	}
 	return it, 0
@@ -196,17 +197,6 @@ func (l *line) isGone(path string) bool { return l.busy[path] != nil && l.busy[p
 // knows reports whether a document waits here, or is busy.
 func (l *line) knows(path string) bool { return l.waiting[path] != nil || l.busy[path] != nil }
 
-// hungry reports whether a tenant with more in Firestore than fits here is almost
-// without.
-func (l *line) hungry() bool {
-	for _, t := range l.tenants {
-		if t.left && len(t.ready) <= l.batch/10 {
-			return true
-		}
-	}
-	return false
-}
-
 // stall reports whether a round has to wait for room, and remembers that it does.
 func (l *line) stall() bool {
 	l.stalled = l.ready >= l.full
@@ -215,52 +205,6 @@ func (l *line) stall() bool {
 
 // resumes reports whether a round that waits may go on.
 func (l *line) resumes() bool { return l.stalled && l.ready < l.full }
-
-// wanted are the spans of the tenants that are hungry; ok is false where that of one is not known.
-func (l *line) wanted() (spans []span, ok bool) {
-	for name, t := range l.tenants {
-		if t.left && len(t.ready) <= l.batch/10 {
-			s, known := l.spans[name]
-			if !known {
-				return nil, false
-			}
-			spans = append(spans, s)
-		}
-	}
-	return spans, true
-}
-
-// round begins a round, which finds again what was left behind: of all, or of those spans.
-func (l *line) round(of []span) {
-	if of == nil {
-		l.spans = map[string]span{}
-		for name, t := range l.tenants {
-			t.left = false
-			l.turned(name, t)
-		}
-		return
-	}
-	for _, s := range of {
-		if t := l.tenants[s.tenant]; t != nil {
-			t.left = false
-			l.turned(s.tenant, t)
-		}
-	}
-}
-
-// leave tells that a round left something of a tenant behind.
-func (l *line) leave(tenant, first, last string) {
-	if _, known := l.spans[tenant]; !known {
-		l.spans[tenant] = span{tenant, first, last}
-	} else if l.spans[tenant].last != last { // it has several: each is looked for in a round through all
-		delete(l.spans, tenant)
-	}
-	if t := l.tenants[tenant]; t != nil {
-		t.left = true
-		return
-	}
-	l.tenants[tenant] = &tenantWay{left: true}
-}
 
 // byTime is a heap of what is due later.
 type byTime []*item

@@ -2,6 +2,8 @@ package workqueue
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,7 +40,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	if !l.hungry() {
 		t.Error("a has more, and nothing asks for it")
 	}
-	l.round(nil)
+	l.round(true)
 	if l.hungry() || len(l.tenants) != 0 {
 		t.Errorf("after a round: %d tenants are remembered", len(l.tenants))
 	}
@@ -81,5 +83,38 @@ func TestWhatIsHeardOfABusyOne(t *testing.T) {
 	l.end(it.state.path, nil, now)
 	if got, _ := l.next(now); got != newer {
 		t.Errorf("next = %v, want what was heard last", got)
+	}
+}
+
+// What is left behind is looked at from the first name on that nobody here knows.
+func TestWhatIsLeftBehind(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := newLine(3, time.Minute)
+	for _, s := range []span{{"a", "x/a5", ""}, {"a", "y/a5", ""}, {"a", "z/a5", ""}} {
+		l.leave(s.first[:2]+"a~", s)
+	}
+	l.leave("x/a~", span{"a", "x/a7", ""})
+	l.leave("y/a~", span{"a", "y/a~~", "y/a~~"}) // a name behind the last
+	full := waiting("b", 0, now)
+	full.state.path, full.last = "x/b3", "x/b~"
+	for n := range 3 {
+		l.add(waiting("b", n, now), now)
+	}
+	if l.add(full, now) || l.knows("x/b3") {
+		t.Error("took more than a batch")
+	}
+	var got []span
+	for range 3 { // of each tenant one at a time
+		got = append(got, l.round(false)...)
+	}
+	drain(l, now)
+	got = append(got, l.round(false)...)
+	slices.SortFunc(got, func(a, b span) int { return strings.Compare(a.first, b.first) })
+	want := []span{{"a", "x/a5", "x/a~"}, {"b", "x/b3", "x/b~"}, {"a", "y/a5", "y/a~~"}, {"a", "z/a5", "z/a~"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("rounds look at %v, want %v", got, want)
+	}
+	if l.hungry() || len(l.tenants) != 0 {
+		t.Errorf("after the rounds: %d tenants are remembered", len(l.tenants))
 	}
 }

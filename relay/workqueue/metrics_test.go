@@ -30,7 +30,7 @@ func TestARoundTellsWhatIsLate(t *testing.T) {
 	r.put("errands/b:held", map[string]any{"status": "processing", "createdAt": ago(9 * time.Hour), "lockedAt": now})
 	r.put("errands/b:stale", map[string]any{"status": "processing", "createdAt": ago(9 * time.Hour), "lockedAt": ago(time.Hour)})
 	r.put("errands/b:done", map[string]any{"status": "done", "createdAt": ago(9 * time.Hour)})
-	if _, err := q.round(t.Context(), nil); err != nil {
+	if _, err := q.round(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	const hour = 3600
@@ -45,7 +45,7 @@ func TestARoundTellsWhatIsLate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := q.round(t.Context(), nil); err != nil {
+	if _, err := q.round(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	if oldest, overdue, stale := gauges(); oldest != 0 || overdue != 0 || stale != 0 {

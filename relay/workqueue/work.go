@@ -43,7 +43,7 @@ func (q *Queue) work(ctx context.Context, it *item) {
 		if ctx.Err() == nil {
 			q.metrics.errors.WithLabelValues(partClaim).Inc()
 			q.log.Warn("claim", zap.String("document", it.state.path), zap.Error(err))
-			again = &item{state: it.state, tenant: it.tenant, at: time.Now().Add(q.tuning.BackoffMax)}
+			again = &item{state: it.state, tenant: it.tenant, last: it.last, at: time.Now().Add(q.tuning.BackoffMax)}
 		}
 		return
 	}
