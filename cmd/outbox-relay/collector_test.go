@@ -21,6 +21,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+
+	"outboxrelay/deploy/local/poll"
 )
 
 // traceCollector is an OTLP collector that keeps what it is sent.
@@ -212,15 +214,20 @@ func drawn(spans []tracedSpan) string {
 	return b.String()
 }
 
-// lineOf is the first log line with a message, as its fields.
-func lineOf(t *testing.T, log, message string) map[string]any {
+// lineOf awaits the first line with a message in a log, as its fields: a span may be there before it.
+func lineOf(t *testing.T, log fmt.Stringer, message string) (fields map[string]any) {
 	t.Helper()
-	for line := range strings.Lines(log) {
-		var fields map[string]any
-		if json.Unmarshal([]byte(line), &fields) == nil && fields["message"] == message {
-			return fields
+	if !poll.True(testPatience, 10*time.Millisecond, func() bool {
+		for line := range strings.Lines(log.String()) {
+			fields = nil
+			if json.Unmarshal([]byte(line), &fields) == nil && fields["message"] == message {
+				return true
+			}
 		}
+		return false
+	}) {
+		t.Errorf("the log has no line %q", message)
+		return nil
 	}
-	t.Errorf("the log has no line %q", message)
-	return nil
+	return fields
 }

@@ -195,7 +195,7 @@ func TestE2ETracesOfADeadLetter(t *testing.T) {
 	}
 
 	for message, span := range map[string]string{"record dead-lettered": died.ID, "delivery failed": stages[2].ID} {
-		line := lineOf(t, service.stderr.String(), message)
+		line := lineOf(t, service.stderr, message)
 		if want := "projects/" + c.env["GOOGLE_CLOUD_PROJECT"] + "/traces/" + trace; line["logging.googleapis.com/trace"] != want || line["logging.googleapis.com/spanId"] != span || line["logging.googleapis.com/trace_sampled"] != true {
 			t.Errorf("the log line is not joined to its span %s: %v", span, line)
 		}
