@@ -245,9 +245,12 @@ func (s *settler) collect(ctx context.Context) (batch []*settlement, of *trouble
 			s.mu.Unlock()
 			return batch, t
 		}
+		may := len(s.queue) > 0 && len(s.slots) < cap(s.slots)
+		if may && len(s.queue) > s.tuning.CommitSize {
+			evenOut(s.queue)
+		}
 		n := fitting(s.queue, s.tuning.CommitSize)
 		full := n == s.tuning.CommitSize || n < len(s.queue)
-		may := n > 0 && len(s.slots) < cap(s.slots)
 		if may && (full || lingered || s.draining || s.retiring.Load() > 0) {
 			batch, s.queue = cut(s.queue, n)
 			s.mu.Unlock()

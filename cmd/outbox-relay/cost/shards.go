@@ -18,9 +18,6 @@ const (
 	// RecordsOfSequence is how many records a second one lane of one shard takes
 	// in and has marked.
 	RecordsOfSequence = SequentialWrites / writesOfRecord
-	// InOneInstance is the part of SequentialWrites at least that four shards of an
-	// outbox work off in one instance: simulated. With an instance each it is all.
-	InOneInstance = 0.8
 	// maxShards is what a catalog takes for one outbox.
 	maxShards = 64
 )
