@@ -25,6 +25,7 @@ var both = []struct {
 	{"one moment", testOneMoment},
 	{"lists and pages", testItems},
 	{"one document", testQueueItem},
+	{"what an ID tells", testOfID},
 	{"what cannot be", testImpossible},
 	{"requeue of jobs", testRequeueJobs},
 	{"requeue of notifications", testRequeueNotifications},

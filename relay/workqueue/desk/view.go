@@ -12,6 +12,8 @@ type View struct {
 	Vocabulary workqueue.Vocabulary
 	Statuses   []Status // every one, in the order of a document's way
 	About      []string // fields that say what a document is about, and nothing that people are told
+	// OfID returns what a document's ID tells of fields that it may leave out; nil: nothing.
+	OfID func(id string) map[string]string
 	// Collection returns the path of a tenant's documents, where a tenant has a collection of its
 	// own; ok is false where no tenant has that name. nil: the vocabulary has a TenantField.
 	Collection func(tenant string) (path string, ok bool)
@@ -58,8 +60,16 @@ func (v *View) item(snap *firestore.DocumentSnapshot) *Item {
 		CreatedAt: s.Created, UpdatedAt: s.Updated, Owner: s.Owner, LastError: s.LastError, LastErrorCode: s.LastErrorCode,
 		DueAt: s.Due, LeaseEnds: s.Expires,
 	}
+	var ofID map[string]string
+	if v.OfID != nil {
+		ofID = v.OfID(snap.Ref.ID)
+	}
 	for _, field := range v.About {
-		if text := textOf(snap, field); text != "" {
+		text := textOf(snap, field)
+		if !has(snap, field) {
+			text = ofID[field]
+		}
+		if text != "" {
 			i.About[field] = text
 		}
 	}
@@ -77,6 +87,12 @@ func (v *View) whole(snap *firestore.DocumentSnapshot) *Item {
 	i := v.item(snap)
 	i.Fields, _ = readable.Fields(snap, append(v.selected(), v.ClosedAt, v.Vocabulary.Fields.UpdatedAt))
 	return i
+}
+
+// has reports whether a document has a field; one that is null says nothing, as if it had none.
+func has(snap *firestore.DocumentSnapshot, field string) bool {
+	value, err := snap.DataAtPath(firestore.FieldPath{field})
+	return err == nil && value != nil
 }
 
 func textOf(snap *firestore.DocumentSnapshot, field string) string {

@@ -18,6 +18,7 @@ func View() desk.View {
 			{Name: outbox.JobDead, Requeues: true},
 		},
 		About:    []string{"jobType", "eventId", "eventType", "entityType", "entityId", "recipientId", "channel", "templateId"},
+		OfID:     outbox.JobFieldsOfKey,
 		ClosedAt: "sentAt",
 		Warning:  warning,
 	}
