@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/contracts"
 )
 
 // TestWhatIsGivenUp: a grant that fails until it is a dead letter, which is then discarded, or waits for its
@@ -116,5 +118,38 @@ func TestGivenUpInTheReleaseBefore(t *testing.T) {
 	}
 	if w.revoked != 1 {
 		t.Errorf("tokens were revoked %d times, want once", w.revoked)
+	}
+}
+
+// TestWhatIsGivenUpHasNoVersion: another event of the very version, as one in two versions of its payload has, does not
+// carry out what was given up. It is carried out itself.
+func TestWhatIsGivenUpHasNoVersion(t *testing.T) {
+	type parts = map[string]any
+	for name, tc := range map[string]struct {
+		payload string
+		want    parts
+	}{
+		"of the same part":               {`{"roles":["viewer","auditor"]}`, parts{"roles": []any{"viewer", "auditor"}, "claimsVersion": 3.0}},
+		"of the same part, and the same": {`{"roles":["admin"]}`, parts{"roles": []any{"admin"}, "claimsVersion": 2.0}},
+		"of another part":                {`{"policies":["p"]}`, parts{"roles": []any{"viewer"}, "policies": []any{"p"}, "claimsVersion": 3.0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.users["acc-1"] = parts{}
+			if err := w.handle(t, true, modelRecord{version: 1, parts: parts{"roles": []string{"viewer"}}}); err != nil {
+				t.Fatal(err)
+			}
+			w.givesUp(t, 2, `{"roles":["admin"]}`)
+			rec, envelope := record(2, tc.payload)
+			rec.EventID, rec.IdempotencyKey = "event-other", contracts.IdempotencyKey("event-other", rec.AggregateID, 2)
+			for range 2 {
+				if err := w.newHandler(catalog(true), nil).Handle(t.Context(), rec, envelope); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, w.users["acc-1"]); diff != "" {
+					t.Errorf("claims (-want +got):\n%s", diff)
+				}
+			}
+		})
 	}
 }

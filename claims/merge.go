@@ -48,7 +48,7 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 		next.Late = union(s.Late, s.Parts.furtherBut(before.Owned))
 	}
 	next.Parts = newest(base, c.payload, c.account)
-	if !differ(s.Parts, next.Parts) {
+	if !differ(s.Parts, next.Parts) && len(contradicted(s.Parts, next.Parts)) == 0 { // what is left out may be of the same version
 		return s, false
 	}
 	next.Before = &before
