@@ -72,13 +72,13 @@ func readAccount(d Doc, thin bool, recordVersion int64) (parts Parts, faults []s
 }
 
 // accountVersion is the version of the account's document. One that says
-// nothing is 0, so that it fills gaps only. But a thin event was appended
-// together with the document's change, so what is read after it is of its
-// version at least.
+// nothing is 0, so that it fills gaps only, and so is one that no record can
+// have. But a thin event was appended together with the document's change, so
+// what is read after it is of its version at least.
 func accountVersion(d Doc, thin bool, recordVersion int64) int64 {
 	var version int64
 	for _, name := range accountVersions() {
-		if v, ok := d.Fields[name].(int64); ok {
+		if v, ok := d.Fields[name].(int64); ok && v <= maxClaimsVersion {
 			version = max(v, 0)
 			break
 		}
