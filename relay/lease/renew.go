@@ -14,8 +14,8 @@ import (
 // renew renews the registration and all leases in one commit. When that fails,
 // it reads what became of them: a commit whose answer did not come in time may
 // have been applied, and when Firestore is slow each of them is. After a refusal
-// those that are as they were are renewed one by one, so that none stands in
-// another's way.
+// those that are as they were are renewed without the others, so that none stands
+// in another's way.
 func (k *Keeper) renew(ctx context.Context) {
 	claims := k.renewable()
 	k.renewAt = time.Now().Add(k.config.Term / renewEvery)
@@ -33,7 +33,24 @@ func (k *Keeper) renew(ctx context.Context) {
 		return
 	}
 	k.metrics.count(eventRefused)
-	for _, c := range k.reconcile(ctx, claims, k.config.Term/callEvery) {
+	k.renewRest(ctx, k.reconcile(ctx, claims, k.config.Term/callEvery), len(claims))
+}
+
+// renewRest renews what is left of so many claims after a refusal: in one commit, as many
+// that are slow would outlast the leases of the last, or one by one if none of them
+// was found to have stood in the way, or that is refused as well.
+func (k *Keeper) renewRest(ctx context.Context, rest []*claim, of int) {
+	if len(rest) > 1 && len(rest) < of {
+		err := k.renewTogether(ctx, rest)
+		if err == nil {
+			return
+		}
+		k.log.Warn("renew the other leases, trying again", zap.Int("documents", len(rest)), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
+		if !isRefused(err) {
+			return
+		}
+	}
+	for _, c := range rest {
 		if err := k.renewTogether(ctx, []*claim{c}); err != nil {
 			k.log.Warn("renew lease alone, trying again", zap.String("document", c.id), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
 		}
