@@ -52,14 +52,19 @@ func (k *Keeper) takeable(v view, planned map[string]string) []leaseDoc {
 	return out
 }
 
-// take takes leases in one commit, or one by one if that is refused.
+// take takes leases in one commit, or one by one if that is refused: until a renewal is
+// due, which those that are held do not outlast where Firestore is slow. A look brings
+// the rest.
 func (k *Keeper) take(ctx context.Context, idle time.Duration, leases []leaseDoc) {
 	if len(leases) == 0 {
 		return
 	}
 	err := k.takeTogether(ctx, idle, leases)
 	if isRefused(err) && len(leases) > 1 {
-		for _, d := range leases {
+		for i, d := range leases {
+			if i > 0 && !time.Now().Before(k.renewAt) {
+				break
+			}
 			if one := k.takeTogether(ctx, idle, []leaseDoc{d}); one != nil {
 				err = one
 			}
