@@ -68,6 +68,7 @@ func (m *Memory) Claim(_ context.Context, ask Ask) (Claim, error) {
 		claim.Verdict = Dead
 	case again:
 		claim.Verdict = Claimed
+		e.leaseUntil, e.expiresAt = now.Add(ask.Lease), now.Add(ask.Keep)
 	case now.Before(e.leaseUntil):
 		claim.Verdict, claim.Wait = Busy, e.leaseUntil.Sub(now)
 	case now.Before(e.nextAt):

@@ -14,8 +14,8 @@ import (
 // compared. Package inboxtest has the conformance suite of it.
 type Store interface {
 	// Claim takes an event for a time, unless something stands in the way: see Verdict.
-	// A claim of the same token while it holds is the same claim again, so that one whose
-	// answer was lost can be repeated.
+	// A claim of the same token while it holds is the same claim again, with the whole lease,
+	// so that one whose answer was lost can be repeated.
 	Claim(ctx context.Context, ask Ask) (Claim, error)
 	// GiveBack gives a claim up: the event may be claimed again once wait has passed. A
 	// failure with a Code is kept and counted. Events of the aggregate with a

@@ -95,6 +95,8 @@ func (s *Store) Claim(ctx context.Context, ask inbox.Ask) (c inbox.Claim, err er
 			c.Verdict = inbox.Dead
 		case e.State == claimed && now.Before(e.LeaseUntil) && e.Token == ask.Token:
 			c.Verdict = inbox.Claimed
+			e.LeaseUntil, e.ExpireAt = now.Add(ask.Lease), now.Add(ask.Keep)
+			return tx.Set(ref, e)
 		case e.State == claimed && now.Before(e.LeaseUntil):
 			c.Verdict, c.Wait = inbox.Busy, e.LeaseUntil.Sub(now)
 		case e.State == waiting && now.Before(e.NextAttemptAt):

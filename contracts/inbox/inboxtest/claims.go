@@ -57,6 +57,23 @@ func repeated(t *testing.T, s *suite) {
 	}
 }
 
+// repeatedLate has a claim repeated after most of its lease, as its answer came late: an older event of the aggregate
+// that was taken up meanwhile is no matter.
+func repeatedLate(t *testing.T, s *suite) {
+	a := s.ask("agg", 2)
+	a.Lease = long / 4
+	s.want(a, inbox.Claimed)
+	s.want(s.ask("agg", 1), inbox.Claimed)
+	a.Lease = long // what the repetition asks for
+	if c := s.want(a, inbox.Claimed); c.Takeovers != 0 {
+		t.Errorf("a repeated claim is counted as %d takeovers", c.Takeovers)
+	}
+	if c := s.want(another(a), inbox.Busy); c.Wait <= long/2 || c.Wait > long {
+		t.Errorf("wait is %v, want the whole lease of the repetition", c.Wait)
+	}
+	s.settle(a, inbox.EndProcessed)
+}
+
 func leaseRunsOut(t *testing.T, s *suite) {
 	first := s.ask("agg", 1)
 	first.Lease = short

@@ -25,6 +25,7 @@ func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 		{"one of many claims an event", oneOfMany},
 		{"many claim events at once", manyAtOnce},
 		{"a claim can be repeated", repeated},
+		{"a claim that is repeated has its whole lease", repeatedLate},
 		{"a lease runs out", leaseRunsOut},
 		{"a failure is counted and kept", failureCounted},
 		{"a claim given back is no failure", givenBack},

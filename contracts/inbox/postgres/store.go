@@ -85,14 +85,16 @@ const (
 		WHERE NOT EXISTS (
 			SELECT FROM inbox_events WHERE consumer = $1 AND aggregate_id = $3 AND version < $4
 				AND state IN ('claimed', 'waiting') AND expires_at > clock_timestamp())
+			OR EXISTS (SELECT FROM inbox_events WHERE consumer = $1 AND event_id = $2 AND token = $5 AND state = 'claimed' AND lease_until > clock_timestamp())
 		ON CONFLICT (consumer, event_id) DO UPDATE SET
 			aggregate_id = excluded.aggregate_id, version = excluded.version, state = 'claimed',
 			token = excluded.token, lease_until = excluded.lease_until, expires_at = excluded.expires_at,
 			failures  = CASE WHEN e.state = 'dead' OR e.expires_at <= clock_timestamp() THEN 0 ELSE e.failures END,
 			errors    = CASE WHEN e.state = 'dead' OR e.expires_at <= clock_timestamp() THEN '[]' ELSE e.errors END,
-			takeovers = CASE WHEN e.state <> 'claimed' OR e.expires_at <= clock_timestamp() THEN 0 ELSE e.takeovers + 1 END
+			takeovers = CASE WHEN e.state <> 'claimed' OR e.expires_at <= clock_timestamp() THEN 0
+				WHEN e.token = excluded.token AND e.lease_until > clock_timestamp() THEN e.takeovers ELSE e.takeovers + 1 END
 		WHERE e.expires_at <= clock_timestamp()
-			OR e.state = 'claimed' AND e.lease_until <= clock_timestamp()
+			OR e.state = 'claimed' AND (e.lease_until <= clock_timestamp() OR e.token = excluded.token)
 			OR e.state = 'waiting' AND e.next_attempt_at <= clock_timestamp()
 			OR e.state = 'dead' AND $8`
 

@@ -26,8 +26,14 @@ local function answer(verdict, wait, failing)
 	end
 	return a
 end
+local function lease()
+	redis.call('HSET', KEYS[2], 'lease', string.format('%.0f', now + ARGV[2]))
+	redis.call('PEXPIRE', KEYS[2], ARGV[3])
+	if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[3], ARGV[3]) end
+	return answer('claimed', '0', '0')
+end
 if state == 'claimed' and now < tonumber(e[3]) then
-	if e[2] == ARGV[1] then return answer('claimed', '0', '0') end
+	if e[2] == ARGV[1] then return lease() end
 	return answer('busy', left(e[3]), '0')
 end
 if state == 'waiting' and now < tonumber(e[4]) then return answer('early', left(e[4]), '0') end
@@ -42,12 +48,9 @@ end
 if state == 'claimed' then takeovers = takeovers + 1 end
 if revived then redis.call('DEL', KEYS[2]) end
 local member = ARGV[5] .. ':' .. ARGV[6]
-redis.call('HSET', KEYS[2], 'state', 'claimed', 'token', ARGV[1], 'lease', string.format('%.0f', now + ARGV[2]),
-	'takeovers', takeovers, 'aggregate', KEYS[3], 'member', member)
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
+redis.call('HSET', KEYS[2], 'state', 'claimed', 'token', ARGV[1], 'takeovers', takeovers, 'aggregate', KEYS[3], 'member', member)
 redis.call('ZADD', KEYS[3], 0, member)
-if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[3], ARGV[3]) end
-return answer('claimed', '0', '0')
+return lease()
 `)
 
 // giveBackScript answers 1, or 0 where the claim is lost. ARGV: token, wait in ms, the
