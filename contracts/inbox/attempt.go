@@ -27,14 +27,28 @@ func (i *Inbox) effect(h Handler) effect {
 			return err
 		}
 		defer cancel()
-		return h(ctx, e)
+		return told(h(ctx, e))
 	}}
+}
+
+// told returns a handler's error where that can say what it is. One that panics instead, as a nil of type
+// *contracts.Failure does, would end the process when it is judged, and leave a transaction open before that.
+func told(err error) (sound error) {
+	defer func() {
+		if p := recover(); p != nil {
+			sound = &contracts.Failure{Code: CodePanic, Err: fmt.Errorf("the handler returned a %T that does not say what it is: panic: %v", err, p)}
+		}
+	}()
+	if err != nil && !errors.Is(err, ErrLost) {
+		_, _ = contracts.KindOf(err), contracts.MessageOf(err)
+	}
+	return err
 }
 
 // Codes of failures that are not the handler's own words.
 const (
-	CodeFailed   = "HandlerFailed" // it returned an error that does not know its code
-	CodePanic    = "HandlerPanic"
+	CodeFailed   = "HandlerFailed"    // it returned an error that does not know its code
+	CodePanic    = "HandlerPanic"     // or the error that it returned does
 	CodeTimeout  = "HandlerTimeout"   // its ctx ended, and it returned that error
 	CodeHanging  = "HandlerHangs"     // it did not even return
 	CodeContract = "ContractBroken"   // the message is not what the contract says

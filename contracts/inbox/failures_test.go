@@ -42,6 +42,12 @@ func TestFailuresOfHandlers(t *testing.T) {
 		{"panics", func(<-chan struct{}) func(context.Context) error {
 			return func(context.Context) error { panic("all is lost") }
 		}, inbox.CodePanic},
+		{"returns no failure at all as an error", func(<-chan struct{}) func(context.Context) error {
+			return func(context.Context) error { var none *contracts.Failure; return none }
+		}, inbox.CodePanic},
+		{"fails with an error that cannot be told", func(<-chan struct{}) func(context.Context) error {
+			return func(context.Context) error { return untold{} }
+		}, inbox.CodePanic},
 		{"ends its goroutine", func(<-chan struct{}) func(context.Context) error {
 			return func(context.Context) error { runtime.Goexit(); return nil }
 		}, inbox.CodeFailed},
@@ -206,4 +212,38 @@ func TestKindsOfFailure(t *testing.T) {
 			t.Errorf("the last try is %+v, want the first that counts, after the outage", last)
 		}
 	})
+}
+
+// untold panics where its text is asked for, as many an error of type *T does that is nil.
+type untold struct{}
+
+func (untold) Error() string { panic("nobody knows") }
+
+// asking is a store whose transactions look into the error that ends them, as Firestore's client does.
+type asking struct{ pooled }
+
+func (a asking) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f func(context.Context, struct{}) error) error {
+	return a.pooled.Within(ctx, ref, ttl, func(ctx context.Context, tx struct{}) error {
+		err := f(ctx, tx)
+		_ = status.Code(err)
+		return err
+	})
+}
+
+func TestErrorThatCannotBeToldEndsItsTransaction(t *testing.T) {
+	var dead graveyard
+	store := asking{pooled{inbox.NewMemory(), make(chan struct{}, 1)}}
+	box := inbox.New(store, "billing", quiet(inbox.Options{DeadLetters: &dead, MaxTries: 1}))
+	m := event(t, "acc-1", 1)
+	ack := inbox.DeliverIn(t.Context(), box, store, m.data, m.attributes, func(context.Context, struct{}, *inbox.Event) error {
+		var none *contracts.Failure
+		return none
+	})
+	letters := dead.all()
+	if !ack || len(letters) != 1 || letters[0].Errors[0].Code != inbox.CodePanic {
+		t.Fatalf("acknowledged is %v and buried %+v, want it buried for its error", ack, letters)
+	}
+	if said := letters[0].Errors[0].Message; !strings.HasPrefix(said, "the handler returned a *contracts.Failure that does not say what it is: panic: ") {
+		t.Errorf("the dead letter says %q, want it to name the error's type", said)
+	}
 }

@@ -46,7 +46,7 @@ func effectIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) effect {
 				return err
 			}
 			defer cancel()
-			return h(ctx, tx, e)
+			return told(h(ctx, tx, e))
 		})
 	}}
 }
