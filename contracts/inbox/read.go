@@ -40,10 +40,14 @@ func (d *delivery) read() contracts.Faults {
 	if len(faults) > 0 {
 		return faults
 	}
-	d.event = &Event{Attributes: m.Attributes}
-	if err := json.Unmarshal(m.Data, &d.event.Envelope); err != nil {
+	var body map[string]json.RawMessage // and no Envelope, which would take payload of Payload as well
+	if err := json.Unmarshal(m.Data, &body); err != nil {
 		return contracts.Faults{{Problem: err.Error()}}
 	}
+	d.event = &Event{Attributes: m.Attributes, Envelope: contracts.Envelope{
+		EventID: rec.EventID, EventName: rec.EventType, EventVersion: rec.EventVersion, OccurredAt: rec.OccurredAt, Producer: rec.Producer, TraceID: rec.TraceID,
+		IdempotencyKey: rec.IdempotencyKey, AggregateID: rec.AggregateID, AggregateVersion: rec.AggregateVersion, Payload: body["payload"],
+	}}
 	return nil
 }
 
