@@ -178,6 +178,7 @@ export class Outbox {
 
   constructor(db: Firestore) {
     this.#db = db;
+    this.#ajv.removeKeyword('multipleOf').addKeyword({ keyword: 'multipleOf', type: 'number', schemaType: 'number', validate: multipleOf });
     for (const [name, schema] of Object.entries(catalog.schemas)) this.#ajv.addSchema(schema as AnySchema, scheme + name);
   }
 
@@ -631,6 +632,22 @@ function named(v: unknown): string {
   if (Array.isArray(v)) return 'an array';
   if (typeof v === 'object' && !isObject(v)) return `a ${v.constructor?.name || 'class of its own'}`;
   return article(typeof v);
+}
+
+// multipleOf judges numbers as they are written, as the relay does: 19.99 is a multiple of 0.01, though no division of doubles says so.
+function multipleOf(of: number, v: number): boolean {
+  multipleOf.errors = [{ keyword: 'multipleOf', params: { multipleOf: of } }];
+  const [a, b] = [decimal(v), decimal(of)];
+  const least = Math.min(a.exponent, b.exponent);
+  const whole = (d: typeof a) => d.digits * 10n ** BigInt(d.exponent - least);
+  return whole(a) % whole(b) === 0n;
+}
+multipleOf.errors = [] as Partial<ErrorObject>[]; // of the last call, where ajv looks for them
+
+function decimal(v: number): { digits: bigint; exponent: number } {
+  const [mantissa, exponent = '0'] = String(v).split('e');
+  const [whole, fraction = ''] = mantissa!.split('.');
+  return { digits: BigInt(whole! + fraction), exponent: Number(exponent) - fraction.length };
 }
 
 // violation says what a schema wants, never what the payload holds.
