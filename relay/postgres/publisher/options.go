@@ -18,7 +18,7 @@ const DefaultTopic = "pf-domain-events"
 // Options are what a Publisher is made of. Pool and Target must be set; any other zero field takes
 // its default.
 type Options struct {
-	Pool   *pgxpool.Pool // of the caller, who closes it after Run
+	Pool   *pgxpool.Pool // of the caller, who closes it after Run; connections that take no writes are made anew
 	Target ier.Target    // of the topic, which is given messages that are ready to go
 	Topic  string        // its ID, for metrics and logs; "": DefaultTopic
 

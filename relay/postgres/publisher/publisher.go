@@ -100,6 +100,7 @@ func (p *Publisher) round(ctx context.Context, l look) report {
 		p.streak.note(r.err)
 	}
 	if r.err != nil && ctx.Err() == nil {
+		p.leaveStandby(r.err)
 		p.metrics.failed()
 		p.opts.Log.Warn("round failed; what it published without a mark is published again",
 			zap.Int("acknowledged", r.published), zap.Error(r.err))
