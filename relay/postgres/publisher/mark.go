@@ -12,13 +12,14 @@ import (
 )
 
 // markSQL ends a round: what was acknowledged is published, what was refused has one attempt more, or all. The
-// time is the database's, after the acknowledgement. No other column is ever changed.
+// time is the database's, after the acknowledgement. A count is a bigint: all that are left may be more than an int, where others
+// wrote a number below zero. No other column is ever changed.
 const markSQL = `
 UPDATE outbox_events e SET
 	published_at = CASE WHEN m.reason IS NULL THEN clock_timestamp() END,
-	attempt_count = e.attempt_count + m.count,
+	attempt_count = (e.attempt_count + m.count)::int,
 	last_error = coalesce(m.reason, e.last_error)
-FROM unnest($1::uuid[], $2::text[], $3::int[]) AS m (id, reason, count)
+FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS m (id, reason, count)
 WHERE e.id = m.id`
 
 // publishedSQL is markSQL where nothing was refused, which is nearly always, and takes a quarter less.
@@ -26,7 +27,7 @@ const publishedSQL = `UPDATE outbox_events SET published_at = clock_timestamp() 
 
 // markRows marks rows that tx has locked. A row's reason is why it was refused, nil: it is published; its count
 // is how many attempts that are.
-func markRows(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, reasons []*string, counts []int32) error {
+func markRows(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, reasons []*string, counts []int64) error {
 	sql, args := publishedSQL, []any{ids}
 	if slices.ContainsFunc(reasons, func(r *string) bool { return r != nil }) {
 		sql, args = markSQL, []any{ids, reasons, counts}

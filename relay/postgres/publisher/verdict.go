@@ -73,13 +73,13 @@ func bound(text string) string {
 
 // marks are the columns of the statement that marks a round: an ID, and why its row was refused,
 // nil where it was published, and how many attempts that counts.
-func (v *verdict) marks() (ids []uuid.UUID, reasons []*string, counts []int32) {
+func (v *verdict) marks() (ids []uuid.UUID, reasons []*string, counts []int64) {
 	for _, r := range v.published {
 		ids, reasons, counts = append(ids, r.id), append(reasons, nil), append(counts, 0)
 	}
 	for i := range v.refused {
 		f := &v.refused[i]
-		ids, reasons, counts = append(ids, f.row.id), append(reasons, &f.text), append(counts, int32(f.count))
+		ids, reasons, counts = append(ids, f.row.id), append(reasons, &f.text), append(counts, int64(f.count))
 	}
 	return ids, reasons, counts
 }
