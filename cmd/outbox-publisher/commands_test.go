@@ -52,6 +52,30 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// A target that there is none of changes nothing: "up --to 0" is not all, and "down --to -2" is not the last one.
+func TestMigrateRefusesATargetThatIsNone(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"DATABASE_URL": postgrestest.Database(t)}
+	if code, _, stderr := runProgram(t, env, "migrate", "up", "--to", "2"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, args := range [][]string{
+		{"migrate", "up", "--to", "0"},
+		{"migrate", "up", "--to=-1"},
+		{"migrate", "up", "--to", "5"},
+		{"migrate", "down", "--to=-1"},
+		{"migrate", "down", "--to=-2"},
+		{"migrate", "down", "--to", "5"},
+	} {
+		if code, stdout, stderr := runProgram(t, env, args...); code != 2 || !strings.Contains(stderr, "--to is") {
+			t.Errorf("%v ends with %d:\n%s%s", args, code, stdout, stderr)
+		}
+	}
+	if code, stdout, stderr := runProgram(t, env, "migrate", "up", "--to", "2"); code != 0 || !strings.Contains(stdout, "the database is at 2") {
+		t.Errorf("it ends with %d:\n%s%s", code, stdout, stderr)
+	}
+}
+
 // An index that an earlier version left invalid is told of, and so is what mends it.
 func TestMigrateTellsOfAnInvalidIndex(t *testing.T) {
 	t.Parallel()

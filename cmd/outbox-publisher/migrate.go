@@ -23,12 +23,12 @@ type migrateCmd struct {
 }
 
 type migrateUp struct {
-	To int64 `placeholder:"N" help:"Apply none after this one; 1 is the table alone, as the contract has it."`
+	To *int64 `placeholder:"N" help:"Apply none after this one; 1 is the table alone, as the contract has it."`
 	databaseFlags
 }
 
 type migrateDown struct {
-	To int64 `default:"-1" placeholder:"N" help:"Take back all after this one; 0 removes the table."`
+	To *int64 `placeholder:"N" help:"Take back all after this one; 0 removes the table."`
 	databaseFlags
 }
 
@@ -37,8 +37,11 @@ type migrateStatus struct{ databaseFlags }
 // Run applies migrations.
 func (c *migrateUp) Run(ctx context.Context, p shell.Process) error {
 	return c.migrate(ctx, p, func(provider *goose.Provider) ([]*goose.MigrationResult, error) {
-		if c.To > 0 {
-			return provider.UpTo(ctx, c.To)
+		if c.To != nil {
+			if err := targetWithin(provider, *c.To, 1); err != nil {
+				return nil, err
+			}
+			return provider.UpTo(ctx, *c.To)
 		}
 		return provider.Up(ctx)
 	})
@@ -47,8 +50,11 @@ func (c *migrateUp) Run(ctx context.Context, p shell.Process) error {
 // Run takes migrations back.
 func (c *migrateDown) Run(ctx context.Context, p shell.Process) error {
 	return c.migrate(ctx, p, func(provider *goose.Provider) ([]*goose.MigrationResult, error) {
-		if c.To >= 0 {
-			return provider.DownTo(ctx, c.To)
+		if c.To != nil {
+			if err := targetWithin(provider, *c.To, 0); err != nil {
+				return nil, err
+			}
+			return provider.DownTo(ctx, *c.To)
 		}
 		one, err := provider.Down(ctx)
 		if one == nil {
@@ -56,6 +62,15 @@ func (c *migrateDown) Run(ctx context.Context, p shell.Process) error {
 		}
 		return []*goose.MigrationResult{one}, err
 	})
+}
+
+// targetWithin refuses a --to that is before least or after the last migration.
+func targetWithin(provider *goose.Provider, to, least int64) error {
+	sources := provider.ListSources() // in the order of their numbers
+	if last := sources[len(sources)-1].Version; to < least || to > last {
+		return shell.Usagef("--to is %d, want %d to %d", to, least, last)
+	}
+	return nil
 }
 
 // migrate opens the database for f, and prints what f did.
