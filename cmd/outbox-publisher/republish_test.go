@@ -119,6 +119,29 @@ func TestRepublishUsage(t *testing.T) {
 	}
 }
 
+// An ID that is given twice is one row, in what is counted and told.
+func TestRowsGivenTwiceCountOnce(t *testing.T) {
+	t.Parallel()
+	s := setStage(t, testTopic)
+	env := s.lookup()
+	published, waiting, gone := uuid.New(), uuid.New(), uuid.New()
+	execute(t, s.url, insertSQL, published, 0, nil)
+	execute(t, s.url, "UPDATE outbox_events SET published_at = now()")
+	execute(t, s.url, insertSQL, waiting, 0, nil)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"republish", "--consumer", "receipts", published.String(), published.String(), gone.String(), gone.String()}, "1 of 2 rows are published again"},
+		{[]string{"retry", waiting.String(), waiting.String(), gone.String(), strings.ToUpper(gone.String())}, "1 of 2 rows are tried again"},
+	} {
+		code, stdout, stderr := runProgram(t, env, c.args...)
+		if code != 6 || !strings.Contains(stdout, c.want) || strings.Count(stderr, gone.String()) != 1 {
+			t.Errorf("%v ends with %d, want %q:\n%s%s", c.args, code, c.want, stdout, stderr)
+		}
+	}
+}
+
 // A topic that is not there is told of, for each row.
 func TestRepublishWithoutItsTopic(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -46,14 +47,16 @@ func (c *retryCmd) Run(ctx context.Context, p shell.Process) error {
 	return nil
 }
 
-// parseIDs reads IDs of rows, and names all that are none.
+// parseIDs reads IDs of rows, each once, and names all that are none.
 func parseIDs(texts []string) (ids []uuid.UUID, err error) {
 	for _, text := range texts {
 		id, parseErr := uuid.Parse(text)
 		if parseErr != nil {
 			err = errors.Join(err, fmt.Errorf("%q is no ID of a row, want a UUID", text))
 		}
-		ids = append(ids, id)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
 	}
 	return ids, err
 }
