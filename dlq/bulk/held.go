@@ -117,12 +117,19 @@ func (r *run) going() (going, stuck int) {
 	return going, stuck
 }
 
-// relieve has others go first in the place of those of the canary that something holds up.
+// relieve has others go first in the place of those of the canary that something holds up:
+// before any that was not asked for yet those that the runner before asked for in their place.
 func (r *run) relieve() {
 	out := r.out()
 	wanted := min(canarySize, len(r.pins))
 	for n := range r.first {
 		if r.states[n].finished() || r.holdup(n, out) == "" {
+			wanted--
+		}
+	}
+	for n, s := range r.states {
+		if wanted > 0 && !r.first[n] && (s == pinReplaying && r.holdup(n, out) == "" || s == pinDelivered || s == pinFailed) {
+			r.first[n] = true
 			wanted--
 		}
 	}

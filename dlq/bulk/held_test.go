@@ -145,6 +145,38 @@ func TestNothingFollowsHalfACanary(t *testing.T) {
 	f.Ends(b, dlq.BulkDone)
 }
 
+// Others go first in the place of a canary whose target is out. A runner that takes the bulk
+// replay over knows them: it asks for no others while these are under way.
+func TestTheNextRunnerKnowsWhoGoesFirst(t *testing.T) {
+	f := setup(t)
+	goOn := make(chan struct{})
+	f.Lanes.Follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		if slices.Contains(i.PendingTargets, "FUNNEL") {
+			return dlq.Round{Blocked: i.PendingTargets, Missing: i.PendingTargets}, nil
+		}
+		select {
+		case <-goOn:
+			return dlq.Round{Acked: i.PendingTargets}, nil
+		case <-ctx.Done():
+			return dlq.Round{}, ctx.Err()
+		}
+	})
+	stop := f.Review()
+	missing, others := f.Reviewable(5), f.provisioned(20)
+	b := f.start(append(missing, others...)...)
+	f.heldFor(b, len(missing), "FUNNEL is out")
+	f.Eventually("others go first", func() bool { return f.Now(b).Replaying == 10 })
+	stop()
+	f.Review()
+	goOn <- struct{}{}
+	f.Eventually("one is delivered", func() bool { return f.Now(b).Delivered == 1 })
+	if n := f.Settles("nothing follows", func() int { return f.Now(b).Replaying }); n != 9 {
+		t.Errorf("%d are under way, want the canary of 5 that waits and 4 of those in its place", n)
+	}
+	close(goOn)
+	f.Eventually("the others are delivered", func() bool { return f.Now(b).Delivered == len(others) })
+}
+
 // A bulk replay all of which misses a target that is out asks for its canary, stands still
 // and says why.
 func TestABulkThatCannotGoOnSaysWhy(t *testing.T) {
