@@ -117,13 +117,15 @@ func (r *run) going() (going, stuck int) {
 	return going, stuck
 }
 
-// relieve has others go first in the place of those of the canary that something holds up:
-// before any that was not asked for yet those that the runner before asked for in their place.
+// relieve has others go first in the place of those of the canary that something holds up, or
+// that were passed over, which tells nothing of the others: before any that was not asked for yet those that the runner before asked for in their place.
 func (r *run) relieve() {
 	out := r.out()
 	wanted := min(canarySize, len(r.pins))
 	for n := range r.first {
-		if r.states[n].finished() || r.holdup(n, out) == "" {
+		switch s := r.states[n]; {
+		case s == pinSkipped:
+		case s.finished(), r.holdup(n, out) == "":
 			wanted--
 		}
 	}

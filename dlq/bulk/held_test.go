@@ -177,6 +177,35 @@ func TestTheNextRunnerKnowsWhoGoesFirst(t *testing.T) {
 	f.Eventually("the others are delivered", func() bool { return f.Now(b).Delivered == len(others) })
 }
 
+// Those that would go first were discarded before anything was asked for. What comes after
+// them is tried on a few all the same.
+func TestOthersGoFirstForThoseThatArePassedOver(t *testing.T) {
+	f := setup(t)
+	goOn := make(chan struct{})
+	f.Lanes.Follow(func(ctx context.Context, i *dlq.Item, _ int) (dlq.Round, error) {
+		select {
+		case <-goOn:
+			return dlq.Round{Acked: i.PendingTargets}, nil
+		case <-ctx.Done():
+			return dlq.Round{}, ctx.Err()
+		}
+	})
+	items := f.Reviewable(30)
+	b := f.start(items...)
+	for _, i := range items[:5] {
+		f.Decide(i.ID, dlq.Discard, dlqtest.Operator)
+	}
+	f.Review()
+	f.Eventually("some are under way", func() bool { return f.Now(b).Replaying > 0 })
+	if n := f.Settles("nothing follows", func() int { return f.Now(b).Replaying }); n != 5 {
+		t.Errorf("%d are under way, want 5 in the place of the canary that was passed over", n)
+	}
+	close(goOn)
+	if got := f.Ends(b, dlq.BulkDone); got.Delivered != 25 || got.Skipped != 5 {
+		t.Errorf("it ended with %v, want 25 delivered and 5 passed over", dlqtest.Numbers(got))
+	}
+}
+
 // A bulk replay all of which misses a target that is out asks for its canary, stands still
 // and says why.
 func TestABulkThatCannotGoOnSaysWhy(t *testing.T) {

@@ -159,11 +159,13 @@ func (r *run) count() {
 }
 
 // canaryOver reports whether all of the canary have ended that can go on, and some have.
+// What was passed over is none of it.
 func (r *run) canaryOver() (over bool) {
 	out := r.out()
 	for n := range r.first {
-		switch {
-		case r.states[n].finished():
+		switch s := r.states[n]; {
+		case s == pinSkipped:
+		case s.finished():
 			over = true
 		case r.holdup(n, out) == "":
 			return false

@@ -21,6 +21,16 @@ func (r *run) canaryFailed() (failed int) {
 	return failed
 }
 
+// canaryTried counts the replays of the canary that were asked for.
+func (r *run) canaryTried() (tried int) {
+	for n := range r.first {
+		if s := r.states[n]; s != pinSkipped && s != pinWaiting {
+			tried++
+		}
+	}
+	return tried
+}
+
 // verdict says whether the bulk replay ends now, and how; nil: it goes on.
 func (r *run) verdict() *dlq.BulkEnd {
 	left := slices.ContainsFunc(r.states, func(s pinState) bool { return !s.finished() })
@@ -34,7 +44,7 @@ func (r *run) verdict() *dlq.BulkEnd {
 	case !left:
 		return &dlq.BulkEnd{State: dlq.BulkDone, Reason: "each item has ended or was passed over"}
 	case r.canaryFailed() > canaryMayFail:
-		reason := fmt.Sprintf("%d of the first %d replays failed", r.canaryFailed(), len(r.first))
+		reason := fmt.Sprintf("%d of the first %d replays failed", r.canaryFailed(), r.canaryTried())
 		return &dlq.BulkEnd{State: dlq.BulkStopped, Reason: reason}
 	}
 	if reason := r.latest.tooMany(); reason != "" {
