@@ -1,6 +1,7 @@
 package console
 
 import (
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -134,7 +135,7 @@ func (f filter) settled(now time.Time) filter {
 func timeTyped(text string, now time.Time) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if d, err := time.ParseDuration(days + "h"); err == nil {
+		if d, err := time.ParseDuration(days + "h"); err == nil && d.Abs() <= math.MaxInt64/24 { // it holds 292 years
 			return now.Add(-24 * d), true
 		}
 	}

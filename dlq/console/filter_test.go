@@ -66,6 +66,11 @@ func TestEachFilterIsInTheAddress(t *testing.T) {
 	if at, text := p.landed("/filter?screen=/dlq&from=2h"); at.Query().Get("from") == "2h" || !strings.Contains(text, link(other)) || strings.Contains(text, link(one)) {
 		t.Errorf("two hours back from now lead to %s", at)
 	}
+	for _, long := range []string{"200000d", "999999d", "-999999d"} { // more than a duration holds
+		if at, text := p.landed("/filter?screen=/dlq&from=" + long); at.Query().Get("from") != long || !strings.Contains(text, `id="fault-from"`) {
+			t.Errorf("%s back from now lead to %s, and it is not refused", long, at)
+		}
+	}
 	if at, _ := p.landed("/filter?screen=/groups&tier=SAFE_AUTO"); at.String() != f.url+"/console/groups?tier=SAFE_AUTO" {
 		t.Errorf("the form of the groups leads to %s", at)
 	}
