@@ -118,7 +118,8 @@ func (r *run) going() (going, stuck int) {
 }
 
 // relieve has others go first in the place of those of the canary that something holds up, or
-// that were passed over, which tells nothing of the others: before any that was not asked for yet those that the runner before asked for in their place.
+// that were passed over, which tells nothing of the others: those that the runner before
+// asked for in their place come before any that was not asked for yet.
 func (r *run) relieve() {
 	out := r.out()
 	wanted := min(canarySize, len(r.pins))
