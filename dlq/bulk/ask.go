@@ -73,6 +73,9 @@ func (r *run) ask(ctx context.Context, now time.Time) (int, error) {
 				if j.state == pinReplaying {
 					asked++
 				}
+				if err != nil {
+					r.unheard[n] = true
+				}
 				return err
 			})
 		})

@@ -27,6 +27,7 @@ type run struct {
 	states  []pinState        // of the pins
 	held    []held            // of the pins
 	passed  map[int]judgement // of those that were passed over
+	unheard map[int]bool      // requests without an answer: what came of them, the items tell
 	first   map[int]bool
 	latest  endings
 	settled bool
@@ -41,7 +42,10 @@ type run struct {
 }
 
 func newRun(q Queue, cfg Config, b *dlq.Bulk) *run {
-	return &run{queue: q, cfg: cfg, log: cfg.Log.With(zap.String("bulk", b.ID)), wake: make(chan struct{}, 1), bulk: b, passed: make(map[int]judgement), followed: cfg.Follow, loading: loading{items: make(map[int]*dlq.Item)}}
+	return &run{
+		queue: q, cfg: cfg, log: cfg.Log.With(zap.String("bulk", b.ID)), wake: make(chan struct{}, 1), bulk: b,
+		passed: make(map[int]judgement), unheard: make(map[int]bool), followed: cfg.Follow, loading: loading{items: make(map[int]*dlq.Item)},
+	}
 }
 
 // gap is the least time between two rounds that bells ask for: many are one.
@@ -178,14 +182,14 @@ func (r *run) canaryOver() (over bool) {
 // while nothing ends.
 const followLast = 6
 
-// follow looks at what was asked for, as often as things end.
+// follow looks at what was asked for, as often as things end, and at once at what may have been.
 func (r *run) follow(ctx context.Context, now time.Time) error {
-	if now.Before(r.followAt) {
+	if now.Before(r.followAt) && len(r.unheard) == 0 {
 		return nil
 	}
 	var outstanding []int
 	for n, s := range r.states {
-		if s == pinReplaying {
+		if s == pinReplaying || r.unheard[n] {
 			outstanding = append(outstanding, n)
 		}
 	}
@@ -200,11 +204,12 @@ func (r *run) follow(ctx context.Context, now time.Time) error {
 	r.followed = min(2*r.followed, most)
 	for _, n := range outstanding {
 		r.learn(n, items[n])
-		if j := judge(r.pins[n], items[n], r.bulk.ID); j.state != pinReplaying {
+		if j := judge(r.pins[n], items[n], r.bulk.ID); j.state != r.states[n] {
 			r.became(n, j)
 			r.followed = r.cfg.Follow
 		}
 	}
+	clear(r.unheard)
 	r.followAt = now.Add(r.followed)
 	return nil
 }

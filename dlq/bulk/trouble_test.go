@@ -2,6 +2,8 @@ package bulk_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +75,36 @@ func TestARequestThatFailsHoldsUpNoOther(t *testing.T) {
 	if got := f.Ends(b, dlq.BulkDone); got.Delivered != items {
 		t.Errorf("%d are delivered, want %d: %v", got.Delivered, items, dlqtest.Numbers(got))
 	}
+}
+
+// unheard is a queue that takes the first request, and whose answer does not come before
+// somebody has cancelled the bulk replay.
+type unheard struct {
+	*dlq.Queue
+	once sync.Once
+}
+
+func (q *unheard) Decide(ctx context.Context, id string, d dlq.Decide) (decided *dlq.Decided, err error) {
+	decided, err = q.Queue.Decide(ctx, id, d)
+	q.once.Do(func() {
+		_, cancelErr := q.CancelBulk(ctx, d.Bulk, dlqtest.Operator, "in an outage")
+		decided, err = nil, errors.Join(status.Error(codes.DeadlineExceeded, "scripted"), err, cancelErr)
+	})
+	return decided, err
+}
+
+// A replay was asked for, and the bulk replay cancelled before it was known: the bulk replay
+// is not through before that replay is, and counts it.
+func TestACancelledBulkKnowsWhatItAskedFor(t *testing.T) {
+	f := setup(t)
+	f.Config.Save = time.Millisecond // the cancellation is read in the next round
+	items := f.Reviewable(1)
+	f.Start(bulk.New(&unheard{Queue: f.Queue}, f.Config.BulkConfig()))
+	b := f.start(items...)
+	f.Eventually("it is cancelled", func() bool { return f.Now(b).State == dlq.BulkCancelled })
+	f.Eventually("its replay is under way", func() bool { return f.Now(b).Replaying == 1 })
+	f.Start(dlqtest.Replays(f.Queue, f.Lanes, f.Config))
+	f.Eventually("its replay is counted", func() bool { return f.Now(b).Delivered == 1 })
 }
 
 // What a person withdraws and replays by hand is no failure of the bulk replay, though
