@@ -37,8 +37,8 @@ type outbox struct {
 	// cloud, and took 14 MiB more.
 	pageSlots map[contracts.Lane]chan struct{}
 	pacers    map[contracts.Lane]*pacer
-	// beginnings are the turns of all shares to begin.
-	beginnings beginnings
+	// beginTurns are the turns of all shares to begin.
+	beginTurns beginTurns
 	received   received
 
 	ledger  *ledger
@@ -61,7 +61,7 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 	o := &outbox{
 		spec: spec, share: share, grant: g, catalog: r.catalog, store: r.store, tuning: r.tuning, now: r.now, random: r.random,
 		log: r.log.With(zap.String("outbox", share.String())), metrics: r.metrics, tracing: r.tracing, health: newOutboxHealth(share, spec, r.metrics, r.now()),
-		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, beginnings: r.beginnings, received: r.received, ledger: newLedger(),
+		pools: r.pools, settlers: r.settlers, pageSlots: r.pageSlots, pacers: r.pacers, beginTurns: r.beginTurns, received: r.received, ledger: newLedger(),
 		freezes: r.freezes, thaws: newThaws(), burials: r.burials,
 		disagreements: newDisagreements(), backlog: newBacklog(r.now), opened: make(chan struct{}, 1),
 	}
@@ -77,7 +77,7 @@ func (o *outbox) run(ctx context.Context) error {
 		o.backlog.begins() // until its reader has looked
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	began := o.beginnings.turn(ctx)
+	began := o.beginTurns.turn(ctx)
 	o.lookEarly(ctx, g)
 	g.Go(func() error { defer began(); o.settleIn(ctx); return nil })
 	for _, in := range o.intakes {

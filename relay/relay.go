@@ -62,8 +62,8 @@ type Relay struct {
 	pageSlots map[contracts.Lane]chan struct{}
 	memories  map[contracts.Lane]*memory
 	pacers    map[contracts.Lane]*pacer // of the lanes that give way
-	// beginnings has some shares begin at a time.
-	beginnings beginnings
+	// beginTurns has some shares begin at a time.
+	beginTurns beginTurns
 	received   received
 	owners     owners
 	shares     shares
@@ -101,7 +101,7 @@ func New(c Config) (*Relay, error) {
 		catalog: c.Catalog, store: metered{bounded{c.Store, tuning.CommitTimeout}, metrics}, router: c.Router, log: c.Log, metrics: metrics,
 		tracing: newTracing(c.Tracer, time.Now, c.Registerer, c.Catalog), tuning: tuning, now: time.Now, random: c.Random,
 		pools: make(map[contracts.Lane]*lanes.Pool), settlers: make(map[contracts.Lane]*settler),
-		pageSlots: make(map[contracts.Lane]chan struct{}), memories: newMemories(c.Catalog), beginnings: newBeginnings(len(c.Catalog.Shares())), received: newReceived(),
+		pageSlots: make(map[contracts.Lane]chan struct{}), memories: newMemories(c.Catalog), beginTurns: newBeginTurns(len(c.Catalog.Shares())), received: newReceived(),
 		shared: c.Leases != nil,
 		queue:  c.Queue, burials: &burials{queue: c.Queue}, siblings: slices.Clone(c.Siblings),
 	}

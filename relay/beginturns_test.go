@@ -10,7 +10,7 @@ import (
 
 func TestSharesBeginAThirdAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, start := newBeginnings(6), time.Now()
+		b, start := newBeginTurns(6), time.Now()
 		begins := make(chan time.Duration, 6)
 		var all sync.WaitGroup
 		const takes = 100 * time.Millisecond
@@ -35,7 +35,7 @@ func TestSharesBeginAThirdAtATime(t *testing.T) {
 // A share whose first pages do not come holds up nobody for good, and whoever waits may end.
 func TestAShareThatDoesNotBeginHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, start := newBeginnings(1), time.Now()
+		b, start := newBeginTurns(1), time.Now()
 		hangs := b.turn(t.Context())
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
