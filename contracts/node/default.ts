@@ -151,7 +151,7 @@ export type Event = Common & (
 
 // ---- the catalog ----
 
-const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: unknown } } = {
+const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: unknown }; patterns: Map<string, string> } = {
   outboxes: {
     "tagOutbox": {
       slice: "VS0 centralized-tag",
@@ -220,6 +220,9 @@ const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: u
     "schemas/WalletCredited.schema.json": {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"WalletCredited","description":"Money was put into a wallet. An amount is a number, a decimal in a string, or an object of the producer's own. Known properties are checked where present; others are allowed.","type":"object","properties":{"accountId":{"type":"string","minLength":1},"walletId":{"type":"string","minLength":1},"transactionId":{"type":"string","minLength":1},"amount":{"$ref":"#/$defs/amount"},"balance":{"$ref":"#/$defs/amount"},"balanceAfter":{"$ref":"#/$defs/amount"},"currency":{"type":"string","minLength":1},"reason":{"type":["string","null"]},"reference":{"type":["string","null"]}},"$defs":{"amount":{"type":["number","string","object"],"pattern":"^-?[0-9]+([.][0-9]+)?$"}}},
     "schemas/WalletDeducted.schema.json": {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"WalletDeducted","description":"Money was taken from a wallet. An amount is a number, a decimal in a string, or an object of the producer's own. Known properties are checked where present; others are allowed.","type":"object","properties":{"accountId":{"type":"string","minLength":1},"walletId":{"type":"string","minLength":1},"transactionId":{"type":"string","minLength":1},"amount":{"$ref":"#/$defs/amount"},"balance":{"$ref":"#/$defs/amount"},"balanceAfter":{"$ref":"#/$defs/amount"},"currency":{"type":"string","minLength":1},"reason":{"type":["string","null"]},"reference":{"type":["string","null"]}},"$defs":{"amount":{"type":["number","string","object"],"pattern":"^-?[0-9]+([.][0-9]+)?$"}}},
   },
+  patterns: new Map<string, string>([
+    ["^-?[0-9]+([.][0-9]+)?$", "(?:^(?:\\u{2d})?(?:[0-9])+(?:(?:(?:\\.(?:[0-9])+)))?$)"],
+  ]),
 };
 
 // ---- appending ----
@@ -228,7 +231,7 @@ const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: u
 export class Outbox {
   readonly #db: Firestore;
   readonly #validators = new Map<string, ValidateFunction>();
-  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false });
+  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, code: { regExp: asTheRelay } });
 
   constructor(db: Firestore) {
     this.#db = db;
@@ -697,6 +700,12 @@ function multipleOf(of: number, v: number): boolean {
   return whole(a) % whole(b) === 0n;
 }
 multipleOf.errors = [] as Partial<ErrorObject>[]; // of the last call, where ajv looks for them
+
+// asTheRelay makes a pattern match what it matches for the relay, whose regular expressions are not JavaScript's.
+function asTheRelay(pattern: string, flags: string): RegExp {
+  return new RegExp(catalog.patterns.get(pattern) ?? pattern, flags);
+}
+asTheRelay.code = 'new RegExp'; // where ajv is asked for text, as it is not here
 
 function decimal(v: number): { digits: bigint; exponent: number } {
   const [mantissa, exponent = '0'] = String(v).split('e');

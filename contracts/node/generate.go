@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"outboxrelay/contracts"
 )
 
@@ -134,7 +136,7 @@ func patternType(pattern string) string {
 // catalogData writes what of the catalog an append needs to know.
 func catalogData(catalog *contracts.Catalog) (string, error) {
 	var b strings.Builder
-	b.WriteString("const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: unknown } } = {\n  outboxes: {\n")
+	b.WriteString("const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: unknown }; patterns: Map<string, string> } = {\n  outboxes: {\n")
 	for _, o := range catalog.Outboxes {
 		fmt.Fprintf(&b, "    %s: {\n      slice: %s,\n      shards: %d,\n      events: [\n", literal(o.Name), literal(o.Slice), o.Shards)
 		for _, e := range o.Events {
@@ -159,8 +161,49 @@ func catalogData(catalog *contracts.Catalog) (string, error) {
 		}
 		fmt.Fprintf(&b, "    %s: %s,\n", literal(name), strings.TrimSpace(text.String()))
 	}
-	b.WriteString("  },\n};\n")
+	patterns, err := patternsOf(catalog)
+	if err != nil {
+		return "", err
+	}
+	b.WriteString("  },\n  patterns: new Map<string, string>([\n")
+	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		fmt.Fprintf(&b, "    [%s, %s],\n", literal(pattern), literal(patterns[pattern]))
+	}
+	b.WriteString("  ]),\n};\n")
 	return b.String(), nil
+}
+
+// patternsOf returns each pattern of a catalog's schemas as JavaScript has it.
+func patternsOf(catalog *contracts.Catalog) (map[string]string, error) {
+	all := make(map[string]string)
+	add := func(pattern string) (err error) {
+		if all[pattern], err = inJavaScript(pattern); err != nil { // no catalog has such a one
+			return fmt.Errorf("write TypeScript: pattern %s: %w", pattern, err)
+		}
+		return nil
+	}
+	for _, s := range contracts.SchemasWithin(schemasOf(catalog)...) {
+		if s.Pattern != nil {
+			if err := add(s.Pattern.String()); err != nil {
+				return nil, err
+			}
+		}
+		for pattern := range s.PatternProperties {
+			if err := add(pattern.String()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+func schemasOf(catalog *contracts.Catalog) (schemas []*jsonschema.Schema) {
+	for _, o := range catalog.Outboxes {
+		for _, e := range o.Events {
+			schemas = append(schemas, e.Schema)
+		}
+	}
+	return schemas
 }
 
 // literal is a text as TypeScript has it. JSON is that.

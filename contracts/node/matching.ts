@@ -133,7 +133,7 @@ export type Event = Common & (
 
 // ---- the catalog ----
 
-const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: unknown } } = {
+const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: unknown }; patterns: Map<string, string> } = {
   outboxes: {
     "matchingOutbox": {
       slice: "matching",
@@ -166,6 +166,12 @@ const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: u
     "matching/safety.moderation_decided.v1.schema.json": {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"safety.moderation_decided","description":"A moderation decision became final. It has no end where expires_at is null. Further properties may follow.","type":"object","required":["decision_id","report_id","subject_user_id","decision","reason_code","effective_at","expires_at"],"properties":{"decision_id":{"$ref":"#/$defs/uuid"},"report_id":{"$ref":"#/$defs/uuid"},"subject_user_id":{"$ref":"#/$defs/uuid"},"decision":{"$ref":"#/$defs/word"},"reason_code":{"$ref":"#/$defs/word"},"effective_at":{"$ref":"#/$defs/time"},"expires_at":{"type":["string","null"],"format":"date-time","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?Z$"}},"$defs":{"uuid":{"type":"string","format":"uuid","pattern":"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"},"time":{"description":"A Firestore timestamp, which arrives as RFC 3339 in UTC, or such text.","type":"string","format":"date-time","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?Z$"},"word":{"type":"string","pattern":"^[a-z][a-z0-9_]{0,63}$"}},"examples":[{"decision_id":"00000008-1d3c-4e5f-8a9b-0c1d2e3f4a5b","report_id":"00000007-1d3c-4e5f-8a9b-0c1d2e3f4a5b","subject_user_id":"00000003-1d3c-4e5f-8a9b-0c1d2e3f4a5b","decision":"suspend","reason_code":"abusive_language","effective_at":"2026-02-19T12:20:00Z","expires_at":null},{"decision_id":"00000008-1d3c-4e5f-8a9b-0c1d2e3f4a5b","report_id":"00000007-1d3c-4e5f-8a9b-0c1d2e3f4a5b","subject_user_id":"00000003-1d3c-4e5f-8a9b-0c1d2e3f4a5b","decision":"suspend","reason_code":"abusive_language","effective_at":"2026-02-19T12:20:00Z","expires_at":"2026-03-19T12:20:00Z"}]},
     "matching/safety.report_submitted.v1.schema.json": {"$schema":"https://json-schema.org/draft/2020-12/schema","title":"safety.report_submitted","description":"A user's report about another was recorded. Further properties may follow.","type":"object","required":["report_id","reporter_user_id","subject_user_id","match_id","category","submitted_at","priority"],"properties":{"report_id":{"$ref":"#/$defs/uuid"},"reporter_user_id":{"$ref":"#/$defs/uuid"},"subject_user_id":{"$ref":"#/$defs/uuid"},"match_id":{"$ref":"#/$defs/uuid"},"category":{"$ref":"#/$defs/word"},"submitted_at":{"$ref":"#/$defs/time"},"priority":{"$ref":"#/$defs/word"}},"$defs":{"uuid":{"type":"string","format":"uuid","pattern":"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"},"time":{"description":"A Firestore timestamp, which arrives as RFC 3339 in UTC, or such text.","type":"string","format":"date-time","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?Z$"},"word":{"type":"string","pattern":"^[a-z][a-z0-9_]{0,63}$"}},"examples":[{"report_id":"00000007-1d3c-4e5f-8a9b-0c1d2e3f4a5b","reporter_user_id":"00000002-1d3c-4e5f-8a9b-0c1d2e3f4a5b","subject_user_id":"00000003-1d3c-4e5f-8a9b-0c1d2e3f4a5b","match_id":"00000004-1d3c-4e5f-8a9b-0c1d2e3f4a5b","category":"harassment","submitted_at":"2026-02-19T12:12:00Z","priority":"high"}]},
   },
+  patterns: new Map<string, string>([
+    ["^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "(?:^(?:[0-9]){4}\\u{2d}(?:[0-9]){2}\\u{2d}(?:[0-9]){2}$)"],
+    ["^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?Z$", "(?:^(?:[0-9]){4}\\u{2d}(?:[0-9]){2}\\u{2d}(?:[0-9]){2}T(?:[0-9]){2}:(?:[0-9]){2}:(?:[0-9]){2}(?:(?:(?:\\.(?:[0-9])+)))?Z$)"],
+    ["^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$", "(?:^(?:[0-9A-Fa-f]){8}\\u{2d}(?:[0-9A-Fa-f]){4}\\u{2d}(?:[0-9A-Fa-f]){4}\\u{2d}(?:[0-9A-Fa-f]){4}\\u{2d}(?:[0-9A-Fa-f]){12}$)"],
+    ["^[a-z][a-z0-9_]{0,63}$", "(?:^[a-z](?:[0-9_a-z]){0,63}$)"],
+  ]),
 };
 
 // ---- appending ----
@@ -174,7 +180,7 @@ const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: u
 export class Outbox {
   readonly #db: Firestore;
   readonly #validators = new Map<string, ValidateFunction>();
-  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false });
+  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, code: { regExp: asTheRelay } });
 
   constructor(db: Firestore) {
     this.#db = db;
@@ -643,6 +649,12 @@ function multipleOf(of: number, v: number): boolean {
   return whole(a) % whole(b) === 0n;
 }
 multipleOf.errors = [] as Partial<ErrorObject>[]; // of the last call, where ajv looks for them
+
+// asTheRelay makes a pattern match what it matches for the relay, whose regular expressions are not JavaScript's.
+function asTheRelay(pattern: string, flags: string): RegExp {
+  return new RegExp(catalog.patterns.get(pattern) ?? pattern, flags);
+}
+asTheRelay.code = 'new RegExp'; // where ajv is asked for text, as it is not here
 
 function decimal(v: number): { digits: bigint; exponent: number } {
   const [mantissa, exponent = '0'] = String(v).split('e');

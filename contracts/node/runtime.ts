@@ -4,7 +4,7 @@
 export class Outbox {
   readonly #db: Firestore;
   readonly #validators = new Map<string, ValidateFunction>();
-  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false });
+  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, code: { regExp: asTheRelay } });
 
   constructor(db: Firestore) {
     this.#db = db;
@@ -473,6 +473,12 @@ function multipleOf(of: number, v: number): boolean {
   return whole(a) % whole(b) === 0n;
 }
 multipleOf.errors = [] as Partial<ErrorObject>[]; // of the last call, where ajv looks for them
+
+// asTheRelay makes a pattern match what it matches for the relay, whose regular expressions are not JavaScript's.
+function asTheRelay(pattern: string, flags: string): RegExp {
+  return new RegExp(catalog.patterns.get(pattern) ?? pattern, flags);
+}
+asTheRelay.code = 'new RegExp'; // where ajv is asked for text, as it is not here
 
 function decimal(v: number): { digits: bigint; exponent: number } {
   const [mantissa, exponent = '0'] = String(v).split('e');
