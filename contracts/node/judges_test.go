@@ -111,6 +111,32 @@ func TestPatternsAreTheRelays(t *testing.T) {
 	judgedAlike(t, cases)
 }
 
+// Names that every object of JavaScript has are absent like others where a payload does not give them.
+func TestNamesOfObjectsAreTheRelays(t *testing.T) {
+	var cases []judged
+	for _, name := range []string{"constructor", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf"} {
+		n := quote(name)
+		payloads := []string{`{}`, `{` + n + `: "x"}`, `{` + n + `: 1}`, `{"a": 1}`, `{"a": 1, ` + n + `: 1}`}
+		for _, schema := range []string{
+			`{"required": [` + n + `]}`,
+			`{"properties": {` + n + `: {"type": "string"}}}`,
+			`{"properties": {` + n + `: false}}`,
+			`{"properties": {"a": {}}, "additionalProperties": false}`,
+			`{"properties": {` + n + `: {}}, "additionalProperties": false}`,
+			`{"properties": {"b": {}, "c": {}, "d": {}, "e": {}, "f": {}, "g": {}, "h": {}, "i": {}, "j": {}, "a": {}}, "additionalProperties": false}`,
+			`{"dependentRequired": {` + n + `: ["a"]}}`,
+			`{"dependentRequired": {"a": [` + n + `]}}`,
+			`{"dependentSchemas": {` + n + `: {"required": ["a"]}}}`,
+			`{"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": false}`,
+			`{"properties": {"a": {"$ref": "#/$defs/` + name + `"}}, "$defs": {` + n + `: {"type": "string"}}}`,
+			`{` + n + `: 7}`,
+		} {
+			cases = append(cases, judged{schema, payloads})
+		}
+	}
+	judgedAlike(t, cases)
+}
+
 func quote(text string) string {
 	data, _ := json.Marshal(text)
 	return string(data)

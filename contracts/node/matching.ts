@@ -180,7 +180,7 @@ const catalog: { outboxes: { [name: string]: Box }; schemas: { [name: string]: u
 export class Outbox {
   readonly #db: Firestore;
   readonly #validators = new Map<string, ValidateFunction>();
-  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, code: { regExp: asTheRelay } });
+  readonly #ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false, ownProperties: true, code: { regExp: asTheRelay } });
 
   constructor(db: Firestore) {
     this.#db = db;
@@ -279,7 +279,7 @@ export class Outbox {
     faults.sort((a, b) => (a.field + a.problem < b.field + b.problem ? -1 : 1));
 
     const name = outboxOf(event, fault);
-    const box = name === undefined ? undefined : catalog.outboxes[name];
+    const box = name !== undefined && Object.hasOwn(catalog.outboxes, name) ? catalog.outboxes[name] : undefined;
     if (name === undefined || box === undefined) {
       if (name !== undefined) fault('', `lies in outbox ${quoted(name)}, which the catalog does not declare`);
       return { faults, outbox: name ?? '', size: 0 };

@@ -93,6 +93,12 @@ test('all faults of all events come at once, and hold no values', () => {
   });
 });
 
+test('no outbox has the name of what every object has', () => {
+  for (const outbox of ['constructor', 'toString', '__proto__', 'nowhere']) {
+    assert.deepEqual(faultsOf({ ...note({}), outbox }), [`lies in outbox "${outbox}", which the catalog does not declare`]);
+  }
+});
+
 test('what is within the limits is accepted', () => {
   for (const payload of [nested(20), { ['x'.repeat(1492)]: true }, { a: 'x'.repeat((1 << 20) - (16 << 10) - 800) }, { b: new Uint8Array(3), t: new Date(), n: null }]) {
     assert.deepEqual(faultsOf(note(payload)), []);
