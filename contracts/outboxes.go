@@ -175,6 +175,8 @@ func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
 			var err error
 			if e.Schema, err = p.schemas.compile(e.SchemaName); err != nil {
 				p.r.fault(n, "mend the schema's file or name another", "%s: schema %s: %v", s.where, e.SchemaName, err)
+			} else {
+				p.warnWords(s, n, e)
 			}
 		}
 	}
@@ -188,6 +190,13 @@ func (p *catalogParser) parseEvent(s *section, of string) *EventRoute {
 		p.r.fault(s.get("revokeTokens"), "remove it, or name a target of kind handler", "%s: revokeTokens is for events with a handler target alone", s.where)
 	}
 	return e
+}
+
+// warnWords warns of what in e's schema a producer's library judges otherwise.
+func (p *catalogParser) warnWords(s *section, n *yaml.Node, e *EventRoute) {
+	for _, w := range SchemaWords(p.schemas.read, e.Schema) {
+		p.r.warn(n, w.Remedy, "%s: schema %s: %s", s.where, w.Place, w.Problem)
+	}
 }
 
 // targetsAllKnown reports that each target of e was read, so that its kind can

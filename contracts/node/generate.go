@@ -59,6 +59,10 @@ func Generate(w io.Writer, catalog *contracts.Catalog) error {
 			return err
 		}
 	}
+	// ajv acts on them, so that a producer would be told another thing than the relay says.
+	for _, w := range contracts.SchemaWords(catalog.SchemaFiles, schemasOf(catalog)...) {
+		return fmt.Errorf("write TypeScript: schema %s: %s: %s", w.Place, w.Problem, w.Remedy)
+	}
 	t := newTypes(catalog.SchemaFiles)
 	events := t.events(catalog)
 	data, err := catalogData(catalog)

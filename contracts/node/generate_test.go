@@ -79,7 +79,7 @@ outboxes:
 `
 	files := fstest.MapFS{
 		"placed.json": {Data: []byte(`{"type": "object", "required": ["id", "lines", "other"], "additionalProperties": false, "properties": {
-			"id": {"type": "string", "format": "uuid"}, "at": {"type": "string", "format": "date-time"}, "kind": {"enum": ["new", "used", 3]}, "always": {"const": true},
+			"id": {"type": "string", "format": "uuid"}, "at": {"type": "string", "format": "date-time"}, "until": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]}, "der Tag": {"type": "string", "format": "date-time"}, "kind": {"enum": ["new", "used", 3]}, "always": {"const": true},
 			"total": {"$ref": "shared.json#/$defs/money"}, "tip": {"$ref": "shared.json#/$defs/money"}, "a-b": {"type": ["integer", "null"]},
 			"lines": {"type": "array", "items": {"type": "object", "required": ["sku"], "properties": {"sku": {"type": "string"}}}},
 			"by": {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"name": {"type": "string"}}}]}, "never": false, "any": {}}}`)},
@@ -105,6 +105,7 @@ outboxes:
     name?: string;
     [name: string]: unknown;
   });
+  "der Tag"?: (Date | Timestamp | string);
   id: string;
   kind?: ("new" | "used" | 3);
   lines: {
@@ -114,6 +115,7 @@ outboxes:
   never?: never;
   tip?: OrderPlacedMoney;
   total?: OrderPlacedMoney;
+  until?: (((Date | Timestamp | string)) | null);
   other: unknown;
 };
 
@@ -151,5 +153,22 @@ outboxes: [{name: box, slice: s, events: [{type: E, lane: STANDARD_LANE, tier: S
 	}
 	if err := node.Generate(&bytes.Buffer{}, catalog); err == nil || !strings.Contains(err.Error(), "want draft 2020-12") {
 		t.Errorf("draft-07: %v", err)
+	}
+}
+
+// What ajv would judge otherwise than the relay has no TypeScript.
+func TestWordsOfAjvAreRefused(t *testing.T) {
+	const text = `
+targets: {T: {kind: pubsub, topic: a-topic}}
+outboxes: [{name: box, slice: s, events: [{type: E, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T], schema: s.json}]}]
+`
+	files := fstest.MapFS{"s.json": {Data: []byte(`{"properties": {"x": {"type": "string", "nullable": true}}}`)}}
+	catalog, err := contracts.ParseCatalog("catalog.yaml", []byte(text), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `schema s.json#/properties/x: "nullable" is no word of JSON Schema: null is refused all the same: write "type": ["string", "null"]`
+	if err := node.Generate(&bytes.Buffer{}, catalog); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -20,18 +19,13 @@ import (
 type types struct {
 	declared []string
 	byPlace  map[string]string // name of a declared type, by its schema's location
-	files    map[string]any    // the schemas as they are written, by path
+	files    map[string][]byte // the schemas' files, by path
+	read     map[string]any    // as far as they were read
 	taken    map[string]bool
 }
 
 func newTypes(files map[string][]byte) *types {
-	t := &types{files: map[string]any{}, byPlace: map[string]string{}, taken: map[string]bool{"Payload": true, "Event": true, "Common": true}}
-	for name, text := range files {
-		if doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text)); err == nil { // as the catalog could
-			t.files[name] = doc
-		}
-	}
-	return t
+	return &types{files: files, read: map[string]any{}, byPlace: map[string]string{}, taken: map[string]bool{"Payload": true, "Event": true, "Common": true}}
 }
 
 // payload returns the type of an event's payload.
@@ -148,16 +142,7 @@ func (t *types) own(name string, s *jsonschema.Schema, indent string) string {
 // isTime reports whether a schema says that a text is a time. A format is an
 // annotation, which only the schema as it is written tells.
 func (t *types) isTime(s *jsonschema.Schema) bool {
-	file, pointer, _ := strings.Cut(s.Location, "#")
-	_, name, _ := strings.Cut(file, ":///")
-	at := t.files[name]
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if token != "" {
-			fields, _ := at.(map[string]any)
-			at = fields[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
-		}
-	}
-	fields, _ := at.(map[string]any)
+	fields, _ := contracts.SchemaAsWritten(t.files, t.read, s).(map[string]any)
 	return fields["format"] == "date-time"
 }
 
