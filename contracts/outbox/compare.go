@@ -44,11 +44,41 @@ func differs(a, b *contracts.Record) (fields []string) {
 }
 
 // samePayload compares payloads as consumers get them, so that 1.0 of a producer in
-// another language is 1.
+// another language is 1, and -0.0 is 0, which JavaScript writes for it.
 func samePayload(a, b *contracts.Record) bool {
-	left, errLeft := contracts.MarshalEnvelope(&contracts.Record{Payload: a.Payload})
-	right, errRight := contracts.MarshalEnvelope(&contracts.Record{Payload: b.Payload})
+	left, errLeft := contracts.MarshalEnvelope(&contracts.Record{Payload: unsigned(a.Payload)})
+	right, errRight := contracts.MarshalEnvelope(&contracts.Record{Payload: unsigned(b.Payload)})
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+// unsigned returns a payload in which no zero has a sign.
+func unsigned(payload map[string]any) map[string]any {
+	if payload == nil {
+		return nil
+	}
+	out := make(map[string]any, len(payload))
+	for name, v := range payload {
+		out[name] = unsignedValue(v)
+	}
+	return out
+}
+
+func unsignedValue(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == 0 { // as -0 is
+			return 0.0
+		}
+	case map[string]any:
+		return unsigned(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = unsignedValue(item)
+		}
+		return out
+	}
+	return v
 }
 
 // outcome tells what a document that was read means for the record that is to be
