@@ -60,8 +60,11 @@ type event struct {
 	Errors        []string  `firestore:"errors"` // as JSON
 	// Gate is consumer, aggregate and version while the event is open, so that one range of it
 	// holds the older ones of its aggregate; "" once it is settled.
-	Gate     string    `firestore:"gate"`
-	ExpireAt time.Time `firestore:"expireAt"`
+	Gate string `firestore:"gate"`
+	// Aggregate is whose gate that is where another's would be the same, as of a/b and a%2Fb; ""
+	// also in a document that was written before there was this field.
+	Aggregate string    `firestore:"aggregate,omitempty"`
+	ExpireAt  time.Time `firestore:"expireAt"`
 }
 
 func (s *Store) doc(consumer, eventID string) *firestore.DocumentRef {
@@ -73,6 +76,15 @@ func (s *Store) doc(consumer, eventID string) *firestore.DocumentRef {
 // ones starts at that of version 0.
 func gate(consumer, aggregateID string, version int64) string {
 	return fmt.Sprintf("%s/%020d", fit(consumer+"/"+strings.ReplaceAll(aggregateID, "/", "%2F")), version)
+}
+
+// ambiguous returns an aggregate's ID where its gate may be another's too, else "". The gates
+// themselves stay as they are, as those of events that are open are looked for.
+func ambiguous(aggregateID string) string {
+	if strings.Contains(aggregateID, "/") || strings.Contains(aggregateID, "%2F") {
+		return fit(aggregateID)
+	}
+	return ""
 }
 
 // Claim implements inbox.Store.
@@ -125,7 +137,7 @@ func (s *Store) Claim(ctx context.Context, ask inbox.Ask) (c inbox.Claim, err er
 		c.Verdict = inbox.Claimed
 		e.Consumer, e.EventID, e.State, e.Token = ask.Consumer, ask.EventID, claimed, ask.Token
 		e.LeaseUntil, e.ExpireAt = now.Add(ask.Lease), now.Add(ask.Keep)
-		e.Gate = gate(ask.Consumer, ask.AggregateID, ask.Version)
+		e.Gate, e.Aggregate = gate(ask.Consumer, ask.AggregateID, ask.Version), ambiguous(ask.AggregateID)
 		return tx.Set(ref, e)
 	})
 	if err != nil {
@@ -143,7 +155,7 @@ func (s *Store) older(ctx context.Context, ask inbox.Ask, now time.Time) (*event
 		Where("gate", ">=", gate(ask.Consumer, ask.AggregateID, 0)).
 		Where("gate", "<", gate(ask.Consumer, ask.AggregateID, ask.Version)).OrderBy("gate", firestore.Asc).Documents(ctx)
 	defer docs.Stop()
-	for { // one, but for those that wait for their removal
+	for { // one, but for those that wait for their removal, and those of an aggregate whose gate is the same
 		snap, err := docs.Next()
 		if errors.Is(err, iterator.Done) {
 			return nil, nil
@@ -155,7 +167,7 @@ func (s *Store) older(ctx context.Context, ask inbox.Ask, now time.Time) (*event
 		if err := snap.DataTo(&e); err != nil {
 			return nil, err
 		}
-		if e.ExpireAt.After(now) {
+		if e.ExpireAt.After(now) && (e.Aggregate == "" || e.Aggregate == ambiguous(ask.AggregateID)) {
 			return &e, nil
 		}
 	}

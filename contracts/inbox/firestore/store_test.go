@@ -3,6 +3,7 @@ package firestore_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	sdk "cloud.google.com/go/firestore"
 	"github.com/google/uuid"
@@ -28,6 +29,29 @@ func conforms(t *testing.T, address string) {
 	client := firestoretest.Client(t, address)
 	store := firestore.New(client.Client)
 	inboxtest.Conformance(t, func(*testing.T) inboxtest.Fixture { return inboxtest.Fixture{Store: store} })
+}
+
+// An event that was open before its document said whose it is holds back its aggregate as ever.
+func TestEventsOfBeforeHoldBack(t *testing.T) {
+	t.Parallel()
+	_, address := firestoretest.Start(t, localfirestore.Options{})
+	client := firestoretest.Client(t, address)
+	store := firestore.New(client.Client)
+	ask := func(eventID string, version int64) inbox.Ask {
+		return inbox.Ask{
+			Ref: inbox.Ref{Consumer: "c", EventID: eventID, Token: eventID}, AggregateID: "a/b", Version: version, Lease: time.Hour, Keep: time.Hour,
+		}
+	}
+	if c, err := store.Claim(t.Context(), ask("first", 1)); err != nil || c.Verdict != inbox.Claimed {
+		t.Fatal(c, err)
+	}
+	doc := client.Collection(firestore.Collection).Doc("c:first")
+	if _, err := doc.Update(t.Context(), []sdk.Update{{Path: "aggregate", Value: sdk.Delete}}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := store.Claim(t.Context(), ask("second", 2)); err != nil || c.Verdict != inbox.Behind {
+		t.Errorf("got %v, %v, want it behind the first", c.Verdict, err)
+	}
 }
 
 func TestTransactions(t *testing.T) {

@@ -31,6 +31,7 @@ func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 		{"a claim given back is no failure", givenBack},
 		{"no more errors are kept than the latest", latestErrors},
 		{"an event waits behind an older one", behind},
+		{"an event waits behind none of another aggregate, whatever their names", alikeAggregates},
 		{"a dead event holds nothing back", deadHoldsNothing},
 		{"versions are compared as numbers", versions},
 		{"a dead event can be replayed", replayed},

@@ -57,3 +57,13 @@ func versions(_ *testing.T, s *suite) {
 		s.want(s.ask(aggregate, v[0]), inbox.Claimed) // which does not wait for a higher one
 	}
 }
+
+// alikeAggregates claims an event of each of several aggregates whose names could be taken for
+// each other where a store escapes what it cannot have in a name.
+func alikeAggregates(_ *testing.T, s *suite) {
+	for i, aggregate := range []string{"a/b", "a%2Fb", "a%252Fb", "a", "a/", "a%2F", "%", "%25", "a:b", "a\x1fb"} {
+		s.want(s.ask(aggregate, int64(i+1)), inbox.Claimed)
+	}
+	s.want(s.ask("a/b", 2), inbox.Behind)
+	s.want(s.ask("a%2Fb", 3), inbox.Behind)
+}
