@@ -252,7 +252,7 @@ func settled(state string, expires time.Time) []firestore.Update {
 // writes last, as Firestore wants it. f is called again when the transaction meets another.
 func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f func(ctx context.Context, tx *firestore.Transaction) error) error {
 	doc := s.doc(ref.Consumer, ref.EventID)
-	var panicked any
+	var left departure
 	err := s.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
 		e, now, err := read(tx, doc)
 		switch {
@@ -261,31 +261,16 @@ func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 		case e.Token != ref.Token || e.State != claimed:
 			return inbox.ErrLost
 		}
-		if err := calm(&panicked, func() error { return f(ctx, tx) }); err != nil {
+		if err := left.watch(func() error { return f(ctx, tx) }); err != nil {
 			return err
 		}
 		return tx.Update(doc, settled(processed, now.Add(ttl)))
 	})
-	if panicked != nil {
-		panic(panicked)
-	}
+	left.repeat()
 	if err != nil {
 		return fmt.Errorf("handle event %s within a transaction: %w", ref.EventID, err)
 	}
 	return nil
-}
-
-var errPanicked = errors.New("the handler panicked")
-
-// calm turns a panic into an error. A transaction that a panic leaves is not rolled back by the
-// client, and keeps its locks for minutes.
-func calm(panicked *any, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			*panicked, err = p, errPanicked
-		}
-	}()
-	return f()
 }
 
 // CheckAndMarkProcessed implements inbox.Store.

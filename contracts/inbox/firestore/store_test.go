@@ -2,11 +2,16 @@ package firestore_test
 
 import (
 	"context"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	sdk "cloud.google.com/go/firestore"
 	"github.com/google/uuid"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -85,6 +90,40 @@ func transactions(t *testing.T, address string) {
 			},
 		}
 	})
+}
+
+// Firestore keeps the locks of a transaction that nobody ends for minutes. Each way out of a handler ends its own.
+func TestHandlerThatDoesNotReturnHasItsTransactionRolledBack(t *testing.T) {
+	t.Parallel()
+	_, address := firestoretest.Start(t, localfirestore.Options{})
+	for name, leave := range map[string]func(){"panics": func() { panic("all is lost") }, "ends its goroutine": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			var rolledBack atomic.Int32
+			count := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+				if strings.HasSuffix(method, "/Rollback") {
+					rolledBack.Add(1)
+				}
+				return invoke(ctx, method, req, reply, cc, opts...)
+			}
+			client := firestoretest.Client(t, address, option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(count)))
+			store := firestore.New(client.Client)
+			ask := inbox.Ask{Ref: inbox.Ref{Consumer: "c", EventID: "e", Token: "t"}, AggregateID: "a", Version: 1, Lease: time.Hour, Keep: time.Hour}
+			if c, err := store.Claim(t.Context(), ask); err != nil || c.Verdict != inbox.Claimed {
+				t.Fatal(c, err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				defer func() { _ = recover() }()
+				_ = store.Within(t.Context(), ask.Ref, time.Hour, func(context.Context, *sdk.Transaction) error { leave(); return nil })
+				t.Error("the handler's end is swallowed")
+			}()
+			<-ended
+			if n := rolledBack.Load(); n != 1 {
+				t.Errorf("%d transactions are rolled back, want the handler's", n)
+			}
+		})
+	}
 }
 
 func BenchmarkFirestore(b *testing.B) {

@@ -3,6 +3,7 @@ package inboxtest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -33,6 +34,7 @@ func Transactions[T any](t *testing.T, open func(t *testing.T) Ledger[T]) {
 		{"effect and mark happen together", together[T]},
 		{"a failure leaves neither", neither[T]},
 		{"a panic leaves neither", panics[T]},
+		{"the end of the goroutine leaves neither", ends[T]},
 		{"a lost claim has no effect", lostClaim[T]},
 		{"of those who took over from each other one has an effect", takeovers[T]},
 	} {
@@ -109,6 +111,31 @@ func panics[T any](t *testing.T, s *suite, l Ledger[T]) {
 	}()
 	l.want(t, a, 0)
 	s.giveBack(a, "Panic", 0)
+}
+
+// ends has a handler end its goroutine, as a FailNow of testing does. What the transaction had
+// locked is free then: the claim can be given back.
+func ends[T any](t *testing.T, s *suite, l Ledger[T]) {
+	a := s.ask("agg", 1)
+	s.want(a, inbox.Claimed)
+	ended := make(chan bool)
+	go func() {
+		returned := false
+		defer func() { ended <- returned }()
+		_ = l.Store.Within(t.Context(), a.Ref, long, func(ctx context.Context, tx T) error {
+			if err := l.Write(ctx, tx, a.EventID); err != nil {
+				return err
+			}
+			runtime.Goexit()
+			return nil
+		})
+		returned = true
+	}()
+	if <-ended {
+		t.Error("the end of the goroutine is swallowed")
+	}
+	l.want(t, a, 0)
+	s.giveBack(a, "Ended", 0)
 }
 
 func lostClaim[T any](t *testing.T, s *suite, l Ledger[T]) {
