@@ -37,7 +37,7 @@ type localCmd struct {
 func (c *localCmd) Help() string {
 	return `Starts a Postgres and a Redis in a folder of their own, an embedded Pub/Sub, the publisher, producers whose transactions are rolled back now and then, and a consumer that handles each event once. DATABASE_URL and REDIS_URL name others to use, of which the database gets the table.
 
-With --records the exit code is 1 if an event was lost, out of order within its aggregate, handled twice, or handled though it was rolled back.`
+With --records the exit code is 1 if an event was lost, out of order within its aggregate, handled twice, or handled though it was rolled back; 130 if it was stopped before all were handled.`
 }
 
 // Validate names what is wrong with the flags.
@@ -93,8 +93,8 @@ func (c *localCmd) Run(ctx context.Context, p shell.Process) (err error) {
 }
 
 // play runs publisher, producers and consumer on the parts.
-func (c *localCmd) play(ctx context.Context, p shell.Process, log *zap.Logger, tune tuning, parts *parts) error {
-	ctx, stop := context.WithCancel(ctx)
+func (c *localCmd) play(asked context.Context, p shell.Process, log *zap.Logger, tune tuning, parts *parts) error {
+	ctx, stop := context.WithCancel(asked)
 	defer stop()
 	pool, err := parts.pool(ctx)
 	if err != nil {
@@ -142,7 +142,18 @@ func (c *localCmd) play(ctx context.Context, p shell.Process, log *zap.Logger, t
 		kept, err = c.watch(ctx, p, ledger, samples, produced)
 		return err
 	})
-	return errors.Join(g.Wait(), kept)
+	if err := errors.Join(g.Wait(), kept); err != nil || asked.Err() == nil {
+		return err
+	}
+	return c.stopped(ledger.Figures())
+}
+
+// stopped is the end of --records by a signal, in which nothing was judged.
+func (c *localCmd) stopped(f sample.Figures) error {
+	if c.Records == 0 || f.Handled >= c.Records {
+		return nil
+	}
+	return shell.Exit(shell.ExitStopped, fmt.Errorf("stopped before the end: %d of %d events were not handled", c.Records-f.Handled, c.Records))
 }
 
 // watch prints how it goes. With --records it returns once all are handled, with what was not kept.

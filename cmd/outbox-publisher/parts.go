@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	_ "github.com/jackc/pgx/v5/stdlib" // for Goose
+	"github.com/jackc/pgx/v5/stdlib"
 	goredis "github.com/redis/go-redis/v9"
 
 	"outboxrelay/cmd/outbox-relay/shell"
@@ -66,11 +65,13 @@ func (p *parts) startPostgres(ctx context.Context, dir string) error {
 		p.databaseURL = server.URL()
 		p.shown = p.databaseURL
 	}
-	db, err := sql.Open("pgx", p.databaseURL)
+	pool, err := p.pool(ctx) // which takes its own settings out of the URL; a server would refuse them
 	if err != nil {
-		return shell.Usagef("%s cannot be read", envDatabase)
+		return err
 	}
-	defer func() { _ = db.Close() }() // nothing is under way
+	defer pool.Close()
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { _ = db.Close() }() // the pool has the connections
 	provider, err := migrations.New(db)
 	if err != nil {
 		return err

@@ -252,15 +252,20 @@ func TestSecondTermEndsAtOnce(t *testing.T) {
 	}
 }
 
+// with is the URL with one setting more.
+func with(url, setting string) string {
+	joint := "?"
+	if strings.Contains(url, "?") {
+		joint = "&"
+	}
+	return url + joint + setting
+}
+
 // A database that answers and refuses each round, as a standby does, is told.
 func TestNotReadyOnAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	s := setStage(t, testTopic)
-	joint := "?"
-	if strings.Contains(s.url, "?") {
-		joint = "&"
-	}
-	s.env = append(s.env, "DATABASE_URL="+s.url+joint+"default_transaction_read_only=on") // the last one counts
+	s.env = append(s.env, "DATABASE_URL="+with(s.url, "default_transaction_read_only=on")) // the last one counts
 	process := s.start()
 	s.await("it is not ready", func() bool {
 		status, body := s.get("/readyz")

@@ -33,7 +33,7 @@ const about = `Watches Firestore outboxes and delivers their records, by lane, t
 
 Exit codes: 0 done; 1 failed; 2 flags, environment or catalog are wrong;
 3 append refused a record; 4 local lost a record or delivered one out of order;
-5 to 8 are those of dlq, lanes, queue and restore, 9 is doctor's, see their help.`
+5 to 8 and 10 are those of dlq, lanes, queue and restore, 9 is doctor's, see their help; 130 local was stopped before its end.`
 
 // parse reads the command line into a command that is ready to run. Both
 // results are nil after --help or --version, which have been answered then.

@@ -57,7 +57,7 @@ func (c *localCmd) Help() string {
 
 With --fault an outage comes and goes, and a record of each tier is refused until it is a dead letter: one is replayed by itself within a minute, one waits for an operator, and one freezes its account, whose claims cannot be set and whose later records are held. The commands to try on them are printed at the start.
 
-With --records the exit code tells whether the promise was kept: 0, or 4 if a record was lost or out of order; 1 if it was stopped before all were delivered.`
+With --records the exit code tells whether the promise was kept: 0, or 4 if a record was lost or out of order; 130 if it was stopped before all were delivered.`
 }
 
 // Validate names what is wrong with the flags.

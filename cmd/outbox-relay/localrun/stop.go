@@ -63,7 +63,7 @@ func (l *Run) judge(w io.Writer, counted bool) error {
 			summary.Lost(), summary.Totals.OutOfOrder, summary.Stale()))
 	}
 	if left := summary.Left(l.cfg.Records); !counted && left > 0 {
-		return fmt.Errorf("stopped before the end: %d of %d records were not delivered", left, l.cfg.Records)
+		return shell.Exit(shell.ExitStopped, fmt.Errorf("stopped before the end: %d of %d records were not delivered", left, l.cfg.Records))
 	}
 	return nil
 }
