@@ -41,10 +41,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "relay_pending_records", Help: "Rows not published yet, at the last count; it ends at 100,000.", ConstLabels: ofTable,
 		}),
 		parked: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "relay_parked_records", Help: "Rows whose attempts are used up, at the last count: each holds back its aggregate until it is retried.", ConstLabels: ofTable,
+			Name: "relay_parked_records", Help: "Rows whose attempts are used up, at the last count, of the 100,000 oldest that are not published: each holds back its aggregate until it is retried.", ConstLabels: ofTable,
 		}),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "relay_oldest_waiting_seconds", Help: "Time since the oldest row was appended that is neither published nor parked, at the last count; 0: none waits.", ConstLabels: ofLane,
+			Name: "relay_oldest_waiting_seconds", Help: "Time since the oldest row was appended that is neither published nor parked, at the last count, of the 100,000 oldest that are not published; 0: none of these waits.", ConstLabels: ofLane,
 		}),
 	}
 	for _, result := range []string{commitDone, commitFailed} {
