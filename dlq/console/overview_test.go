@@ -122,7 +122,7 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 		}, "CRITICAL_LANE misses its SLA: in the last minute one in a hundred took longer than 900 ms", "see whether one is slow", true},
 		{"overdue", func(f *fixture) {
 			f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.Overdue, l.Waiting = 1, 1 })
-		}, "CRITICAL_LANE is late with 1 record", "after three attempts", false},
+		}, "CRITICAL_LANE is late with 1 record", "none counts while their target is out", false},
 		{"Firestore does not answer for an outbox", func(f *fixture) {
 			f.unsettled(time.Minute)
 		}, "Firestore does not answer for wsOutbox: what became of 1,212 records here is not written down", "RelayOutboxUnsettled", false},

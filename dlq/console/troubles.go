@@ -189,7 +189,7 @@ func laneTroubles(list *admin.LaneList) []trouble {
 				Path: path, LinkText: "Lanes", When: "The oldest was appended", Since: l.Oldest,
 				What: fmt.Sprintf("%s is late with %s: appended longer ago than its SLA, %s. %s for a retry.",
 					l.Lane, howMany(l.Overdue, "record", "records"), lagText(l.SLAMillis), howMany(l.Waiting, "waits", "wait")),
-				Do: "nothing, if they wait for a retry: after three attempts they are dead letters. Else see whether a target is slow",
+				Do: "nothing, if they wait for a retry: they are delivered, or dead letters after three attempts, of which none counts while their target is out. Else see whether a target is slow",
 			})
 		}
 	}
