@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 
@@ -46,6 +47,22 @@ func TestListLooksWellEverywhere(t *testing.T) {
 		p.looksWell(screen.name, looks...)
 	}
 	p.quiet()
+}
+
+// Whatever the width of the window, an event's and a target's name are read in one line.
+func TestListBreaksNoName(t *testing.T) {
+	f := setup(t)
+	f.die("accOutbox", "WalletDeducted", "acc-1", 1, func(i *dlq.Item) { i.PendingTargets = []string{"CLAIMS_HANDLER"} })
+	for _, width := range []int64{390, 901, 960, 1181, 1280, 1501} {
+		p := f.open(look{as: "dev-viewer", width: width, height: 900}, "/dlq")
+		for _, name := range []string{".open", ".missing .clamp"} {
+			height := eval[float64](p, fmt.Sprintf("(r => (r.selectNodeContents(document.querySelector('#rows %s')), r.getBoundingClientRect().height))(document.createRange())", name))
+			if height == 0 || height > 36 {
+				t.Errorf("at %d px %s is %v px high, and a line is some 22", width, name, height)
+			}
+		}
+		p.close()
+	}
 }
 
 func TestEmptyListLooksWell(t *testing.T) {
