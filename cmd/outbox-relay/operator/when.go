@@ -16,12 +16,25 @@ type when struct{ time.Time }
 // UnmarshalText reads it.
 func (w *when) UnmarshalText(text []byte) error {
 	t, ok := timeTyped(string(text), time.Now().UTC())
-	if !ok {
+	switch {
+	case ok && !sensible(t):
+		return fmt.Errorf("%q is a time before 1970 or after 9999", text)
+	case !ok:
 		return fmt.Errorf("%q is neither a time, in RFC 3339 or as it is printed here, nor a duration such as 2h or 3d", text)
 	}
 	w.Time = t
 	return nil
 }
+
+// sensible reports whether anything can have happened at that time that was printed. The
+// zero time, which would select as if it had not been given, is none.
+func sensible(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 1970 && year <= 9999
+}
+
+// maxDays is more than any sensible time is away.
+const maxDays = 10000 * 366
 
 func timeTyped(text string, now time.Time) (t time.Time, ok bool) {
 	if back, err := time.ParseDuration(text); err == nil {
@@ -29,7 +42,7 @@ func timeTyped(text string, now time.Time) (t time.Time, ok bool) {
 	}
 	if number, found := strings.CutSuffix(text, "d"); found {
 		days, err := strconv.Atoi(number)
-		return now.AddDate(0, 0, -days), err == nil
+		return now.AddDate(0, 0, -min(max(days, -maxDays), maxDays)), err == nil
 	}
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, true

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,6 +29,17 @@ func TestTimesThatArePrintedAreTaken(t *testing.T) {
 			if got, ok := timeTyped(text, now); ok {
 				t.Errorf("%s: %q is taken as %v", zone, text, got)
 			}
+		}
+	}
+}
+
+func TestTimesOutsideOfWhatCanBeAreRefused(t *testing.T) {
+	for _, text := range []string{
+		"9999999d", "-9999999d", "9223372036854775807d", "-9223372036854775807d", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59",
+	} {
+		var w when
+		if err := w.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "before 1970 or after 9999") {
+			t.Errorf("%q is taken as %v: %v", text, w.Time, err)
 		}
 	}
 }
