@@ -173,7 +173,7 @@ func (p *replay) skipTwins() {
 // why it cannot be delivered at all; where only some of its targets are not
 // routed any more, the replay tells of them when its round is over.
 func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed []contracts.AttemptError, err error) {
-	attempt := item.Replays + 1
+	attempt := attemptOf(item)
 	fault := func(target, code, message string) []contracts.AttemptError {
 		return []contracts.AttemptError{{At: r.now(), Attempt: attempt, Target: target, Code: code, Message: contracts.Clip(message)}}
 	}
@@ -221,6 +221,10 @@ func (r *Relay) prepare(ctx context.Context, item *dlq.Item) (p *replay, failed 
 	p.task = lanes.Task{Aggregate: aggregateKey(rec.Outbox, rec.AggregateID), Version: rec.AggregateVersion, Tie: id, Needs: slices.Clone(p.targets), Work: p}
 	return p, nil, nil
 }
+
+// attemptOf is the number of the attempt that a replay of the item makes: deliveries and
+// replays are counted on, in its errors, the lag samples and the traces alike.
+func attemptOf(item *dlq.Item) int { return item.Attempts + item.Replays + 1 }
 
 // replays knows which dead letters are being replayed, and which of them met
 // outages of targets that answer others.

@@ -187,7 +187,7 @@ func TestReplayJudgesBeforeItDelivers(t *testing.T) {
 			var got []string
 			for _, e := range round.Failed {
 				got = append(got, e.Code)
-				if e.At.IsZero() || e.Attempt != 1 || e.Message == "" {
+				if e.At.IsZero() || e.Attempt != 4 || e.Message == "" {
 					t.Errorf("got failure %+v", e)
 				}
 			}
@@ -206,7 +206,7 @@ func TestReplayTellsFailuresFromOutages(t *testing.T) {
 		fault localpubsub.Fault
 		want  dlq.Round
 	}{
-		{"a failure", localpubsub.Fault{Code: codes.Internal}, dlq.Round{Failed: []contracts.AttemptError{{Attempt: 1, Target: "FUNNEL", Code: "Internal"}}, Missing: []string{"FUNNEL"}}},
+		{"a failure", localpubsub.Fault{Code: codes.Internal}, dlq.Round{Failed: []contracts.AttemptError{{Attempt: 4, Target: "FUNNEL", Code: "Internal"}}, Missing: []string{"FUNNEL"}}},
 		{"an outage", localpubsub.Fault{Code: codes.Unavailable}, dlq.Round{Blocked: []string{"FUNNEL"}, Missing: []string{"FUNNEL"}}},
 	}
 	for _, test := range tests {

@@ -79,7 +79,7 @@ func (p *replay) giveUp(pool *lanes.Pool, cause error) {
 func (p *replay) job() *ier.Job {
 	return &ier.Job{
 		Record: p.rec, Data: p.data, Lane: p.lane, Targets: p.targets, Replay: p.item.ID, Consumer: p.item.Consumer,
-		Attempt: p.item.Attempts + p.item.Replays + 1,
+		Attempt: attemptOf(p.item),
 		Waits:   ier.Waits{Lane: p.task.Waited(), Backoff: p.task.BackedOff()},
 	}
 }
@@ -96,7 +96,7 @@ func (r *Relay) concludeReplay(ctx context.Context, p *replay, out ier.Outcome) 
 			continue
 		}
 		p.round.Failed = append(p.round.Failed, contracts.AttemptError{
-			At: f.At, Attempt: p.item.Replays + 1, Target: f.Target, Code: f.Code, Message: f.Message,
+			At: f.At, Attempt: attemptOf(p.item), Target: f.Target, Code: f.Code, Message: f.Message,
 		})
 	}
 	p.targets = out.Behind
