@@ -129,7 +129,10 @@ type Selected struct {
 	Canary           bool                `json:"canary,omitempty" doc:"It goes first."`
 }
 
-type bulkInput struct{ Body BulkOrder }
+type bulkInput struct {
+	RawBody []byte
+	Body    BulkOrder
+}
 
 // bulkStarted is the answer to a BulkOrder: a Bulk or a Selection.
 type bulkStarted struct {
