@@ -24,7 +24,7 @@ type Alert struct {
 	TraceID     string
 	AggregateID string
 	Frozen      bool   // its aggregate was frozen
-	LastError   string // of the last attempt
+	LastError   string // of the last attempt: all its faults
 
 	PublishedAt time.Time // zero: not yet
 	UpdateTime  time.Time // of its document
@@ -49,8 +49,9 @@ func alertOf(i *Item) *Alert {
 		ID: i.ID + "@" + strconv.FormatInt(i.DeadAt.UnixNano(), 36), DeadLetter: i.ID, At: i.DeadAt, Tier: i.Tier, Reason: i.Reason, Outbox: i.Outbox,
 		EventID: i.EventID, EventType: i.EventType, TraceID: i.TraceID, AggregateID: i.AggregateID, Frozen: i.AggregateID != "",
 	}
-	if n := len(i.Errors); n > 0 {
-		a.LastError = i.Errors[n-1].Code + ": " + i.Errors[n-1].Message
+	if len(i.Errors) > 0 {
+		code, message := i.lastFaults(func(m string) string { return m })
+		a.LastError = code + ": " + message
 	}
 	return a
 }

@@ -8,6 +8,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/contracts"
 )
 
 type listCmd struct {
@@ -52,12 +53,23 @@ func standing(i adminapi.Item) string {
 	return string(i.State)
 }
 
-// lastError is the last failed attempt's, or the reason where there was none.
+// lastError is the last failed attempt's, or the reason where there was none. A record that
+// breaks its contract may do so in several ways at once.
 func lastError(i adminapi.Item) string {
-	if len(i.Errors) == 0 {
+	n := len(i.Errors)
+	if n == 0 {
 		return string(i.Reason)
 	}
-	return told(i.Errors[len(i.Errors)-1])
+	last := i.Errors[n-1]
+	first := n - 1
+	for first > 0 && last.Code == string(contracts.ContractViolation) && i.Errors[first-1].Code == last.Code && i.Errors[first-1].Time.Equal(last.Time) {
+		first--
+	}
+	said := told(i.Errors[first])
+	for _, e := range i.Errors[first+1:] {
+		said += "; " + e.Message
+	}
+	return said
 }
 
 // told is a failed attempt's code and message. Some messages begin with the code.
