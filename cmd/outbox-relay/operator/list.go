@@ -65,11 +65,11 @@ func lastError(i adminapi.Item) string {
 	for first > 0 && last.Code == string(contracts.ContractViolation) && i.Errors[first-1].Code == last.Code && i.Errors[first-1].Time.Equal(last.Time) {
 		first--
 	}
-	said := told(i.Errors[first])
+	said := []string{told(i.Errors[first])}
 	for _, e := range i.Errors[first+1:] {
-		said += "; " + e.Message
+		said = append(said, e.Message)
 	}
-	return said
+	return strings.Join(said, "; ")
 }
 
 // told is a failed attempt's code and message. Some messages begin with the code.
