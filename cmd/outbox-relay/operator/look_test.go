@@ -60,7 +60,7 @@ func TestWaitingLivesThroughADeployment(t *testing.T) {
 	t.Run("replay", func(t *testing.T) {
 		t.Parallel()
 		d, stdout, stderr := absent(t, away, time.Hour, adminapi.Item{Replaying: &adminapi.Request{}}, adminapi.Item{State: contracts.DeadReplayed})
-		if err := d.await(t.Context(), "x"); err != nil {
+		if err := d.await(t.Context(), "x", 0); err != nil {
 			t.Fatal(err)
 		}
 		if stdout.String() != "delivered\n" || strings.Count(stderr.String(), "the service does not answer") != 1 {
@@ -83,7 +83,7 @@ func TestWhatWasLostSightOfIsNoFailure(t *testing.T) {
 		},
 		"replay": {
 			adminapi.Item{Replaying: &adminapi.Request{}},
-			func(d *desk) error { return d.await(t.Context(), "x") },
+			func(d *desk) error { return d.await(t.Context(), "x", 0) },
 			[]string{"the service does not answer", "does not take the replay back", "outbox-relay dlq show x"},
 		},
 	} {

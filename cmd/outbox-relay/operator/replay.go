@@ -43,14 +43,13 @@ func (c *replayCmd) Run(ctx context.Context, p shell.Process) error {
 		if !c.Wait {
 			return nil
 		}
-		return d.await(ctx, c.ID)
+		return d.await(ctx, c.ID, decided.Item.Replays)
 	})
 }
 
 // await waits until no replay of the item is under way, and tells how the last
-// one ended.
-func (d *desk) await(ctx context.Context, id string) error {
-	waited := -1 // how many replays had ended while ours had not; -1: that was never seen
+// one ended. waited is how many had ended when it was asked for.
+func (d *desk) await(ctx context.Context, id string, waited int) error {
 	for still := d.still(); ; {
 		var i adminapi.Item
 		answer, err := d.look(ctx, adminapi.LetterPath(id), &i, d.outage)

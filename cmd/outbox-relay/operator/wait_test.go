@@ -101,7 +101,7 @@ func TestWaitIsExplained(t *testing.T) {
 				}
 			}
 			d, stdout, stderr := counter(t, answers)
-			if err := d.await(t.Context(), "x"); err != nil {
+			if err := d.await(t.Context(), "x", 0); err != nil {
 				t.Fatal(err)
 			}
 			if got := stderr.String(); !strings.HasPrefix(got, tc.want) || strings.Count(got, "still waiting") != 1 || stdout.String() != "delivered\n" {
@@ -140,11 +140,12 @@ func TestEndThatIsNoFailureIsNotToldAsOne(t *testing.T) {
 	}{
 		{"it failed", []any{waits, ended(func(i *adminapi.Item) { i.Replays = 2 })}, "the replay failed: Internal: long ago"},
 		{"it had ended before the first look", []any{ended(func(i *adminapi.Item) { i.Replays = 2 })}, "the replay failed: Internal: long ago"},
+		{"it was taken back before it was seen", []any{ended(func(*adminapi.Item) {})}, "the replay ended without a delivery or a failure: it is awaiting_review now"},
 		{"it was taken back", []any{waits, ended(func(*adminapi.Item) {})}, "the replay ended without a delivery or a failure: it is awaiting_review now"},
 		{"it was given up", []any{waits, ended(func(i *adminapi.Item) { i.State = contracts.DeadDiscarded })}, "it was given up while its replay was waited for"},
 	} {
 		d, _, _ := counter(t, map[string][]any{"/dlq/x": tc.looks})
-		if err := d.await(t.Context(), "x"); err == nil || err.Error() != tc.want {
+		if err := d.await(t.Context(), "x", waits.Replays); err == nil || err.Error() != tc.want {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
@@ -191,7 +192,7 @@ func TestDeliveredBlockTellsOfItsFreeze(t *testing.T) {
 				answers["/trace/t"] = []any{tc.trace}
 			}
 			d, stdout, stderr := counter(t, answers)
-			if err := d.await(t.Context(), "x"); err != nil {
+			if err := d.await(t.Context(), "x", 0); err != nil {
 				t.Fatal(err)
 			}
 			if stdout.String() != tc.want || (tc.trace == nil) != strings.Contains(stderr.String(), "not known whether a 1 is still frozen") {
@@ -235,7 +236,7 @@ func TestWaitTellsWhatIsNoted(t *testing.T) {
 				"/targets":  {adminapi.TargetList{Instance: "relay-1", Items: []adminapi.Target{state}}},
 				"/outboxes": {adminapi.List[adminapi.Outbox]{Items: []adminapi.Outbox{{Outbox: "accOutbox", Owner: "relay-2", Lease: "held"}}}},
 			})
-			if err := d.await(t.Context(), "x"); err != nil {
+			if err := d.await(t.Context(), "x", 0); err != nil {
 				t.Fatal(err)
 			}
 			if got, want := stderr.String(), "still waiting: "+tc.want+"\n"; !strings.HasPrefix(got, want) {
