@@ -42,8 +42,12 @@ func (q *Queue) offer(s state, by string) bool {
 		return false // a later round looks again
 	}
 	it := q.itemOf(s)
+	take := q.line.hear
+	if by == byRound {
+		take = q.line.add
+	}
 	q.mu.Lock()
-	added := q.line.add(it, time.Now())
+	added := take(it, time.Now())
 	q.mu.Unlock()
 	if added {
 		q.metrics.found.WithLabelValues(by).Inc()

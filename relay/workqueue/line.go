@@ -75,6 +75,15 @@ func (l *line) add(it *item, now time.Time) bool {
 	return l.queue(it)
 }
 
+// hear is add for a document that nobody had to make room for: where there is none it is left
+// to a round, which waits for some.
+func (l *line) hear(it *item, now time.Time) bool {
+	if l.ready >= l.full && !l.knows(it.state.path) {
+		return false
+	}
+	return l.add(it, now)
+}
+
 // queue puts what may be claimed into its tenant's line.
 func (l *line) queue(it *item) bool {
 	t := l.way(it.tenant)

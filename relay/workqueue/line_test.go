@@ -118,3 +118,20 @@ func TestWhatIsLeftBehind(t *testing.T) {
 		t.Errorf("after the rounds: %d tenants are remembered", len(l.tenants))
 	}
 }
+
+// Of tenants with one document each no line is ever full: what comes faster than workers are
+// done with it waits in Firestore, for a round, and not in memory.
+func TestNewDocumentsOfManyTenantsDoNotFillTheMemory(t *testing.T) {
+	l, now := newLine(2, time.Minute), time.Unix(1, 0)
+	for n := range 2 * l.full {
+		path := fmt.Sprintf("q/%d", n)
+		l.hear(&item{state: state{path: path, pending: true}, tenant: path, last: path}, now)
+	}
+	if l.ready != l.full || len(l.waiting) != l.full || len(l.tenants) != l.full {
+		t.Errorf("%d are ready, %d known, of %d tenants; want %d", l.ready, len(l.waiting), len(l.tenants), l.full)
+	}
+	path := "q/round"
+	if !l.add(&item{state: state{path: path, pending: true}, tenant: path, last: path}, now) {
+		t.Error("a round, which waits for room itself, was refused")
+	}
+}
