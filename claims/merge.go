@@ -45,7 +45,7 @@ func (s Snapshot) merge(c change, held map[string]any, floor int64) (Snapshot, b
 			before.RevokeFor = s.RevokeFor
 		}
 		next.Owned, next.RevokeFor = before.Owned, before.RevokeFor
-		next.Late = union(s.Late, s.Parts.furtherBut(before.Owned))
+		next.Late = newestTexts(s.Late, s.Parts.furtherBut(before.Owned))
 	}
 	next.Parts = newest(base, c.payload, c.account)
 	if !differ(s.Parts, next.Parts) && len(contradicted(s.Parts, next.Parts)) == 0 { // what is left out may be of the same version
@@ -81,6 +81,17 @@ func union(a, b []string) []string {
 	texts := slices.Concat(a, b)
 	slices.Sort(texts)
 	return slices.Compact(texts)
+}
+
+// mostLate bounds Snapshot.Late, or an account whose records are given up again and again would have a snapshot
+// too large to write. A handler that so many later ones came after is not late any more.
+const mostLate = 500
+
+// newestTexts is the last mostLate of old and then added, each once.
+func newestTexts(old, added []string) []string {
+	texts := slices.DeleteFunc(slices.Clone(old), func(t string) bool { return slices.Contains(added, t) })
+	texts = append(texts, union(added, nil)...)
+	return texts[max(0, len(texts)-mostLate):]
 }
 
 // differ compares by version: a newer event that says the same is a change, so

@@ -22,7 +22,7 @@ type Snapshot struct {
 	// that it lacks now is taken from the user: also by whoever finds it there
 	// after another handler was late.
 	Owned []string
-	// Late are the further claims of proposals that were left out, as claimText has them, sorted. A handler that is
+	// Late are the further claims of proposals that were left out, as claimText has them, the newest last, mostLate at most. A handler that is
 	// late may set them yet: who finds one takes it from the user; another value of the name is somebody else's.
 	Late []string
 	// ClaimsVersion grows with each change, and is never below the version of any
