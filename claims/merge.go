@@ -84,7 +84,7 @@ func union(a, b []string) []string {
 }
 
 // mostLate bounds Snapshot.Late, or an account whose records are given up again and again would have a snapshot
-// too large to write. A handler that so many later ones came after is not late any more.
+// too large to write. Auth takes 1,000 bytes of claims, fewer than 170 of them: these are of three proposals at least.
 const mostLate = 500
 
 // newestTexts is the last mostLate of old and then added, each once.
