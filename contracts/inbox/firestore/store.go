@@ -176,7 +176,11 @@ func (s *Store) older(ctx context.Context, ask inbox.Ask, now time.Time) (*event
 // read reads an event, and the server's time. One whose time is over is as if it were not
 // there.
 func read(tx *firestore.Transaction, ref *firestore.DocumentRef) (e event, now time.Time, err error) {
-	snap, err := tx.Get(ref)
+	return eventOf(tx.Get(ref))
+}
+
+// eventOf is read of what a read answered.
+func eventOf(snap *firestore.DocumentSnapshot, err error) (e event, now time.Time, _ error) {
 	if status.Code(err) == codes.NotFound && snap != nil {
 		return e, snap.ReadTime, nil
 	}
@@ -271,25 +275,6 @@ func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 		return fmt.Errorf("handle event %s within a transaction: %w", ref.EventID, err)
 	}
 	return nil
-}
-
-// CheckAndMarkProcessed implements inbox.Store.
-func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
-	doc := s.doc(consumer, eventID)
-	err = s.client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
-		e, now, err := read(tx, doc)
-		if err != nil {
-			return err
-		}
-		if alreadyProcessed = e.State == processed; alreadyProcessed {
-			return nil
-		}
-		return tx.Set(doc, event{Consumer: consumer, EventID: eventID, State: processed, ExpireAt: now.Add(ttl)})
-	})
-	if err != nil {
-		return false, fmt.Errorf("mark event %s in Firestore: %w", eventID, err)
-	}
-	return alreadyProcessed, nil
 }
 
 func decodeErrors(texts []string) []contracts.AttemptError {
