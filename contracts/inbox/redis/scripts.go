@@ -88,9 +88,13 @@ end
 return 1
 `)
 
-// checkAndMarkScript answers 1 where the event was processed before. ARGV: ttl in ms.
+// checkAndMarkScript answers 1 where the event was processed before. ARGV: token, ttl in ms. The
+// client repeats what it heard no answer to: a mark of the same token is that one's own.
 var checkAndMarkScript = goredis.NewScript(`
-if not redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) then return 1 end
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+	if redis.call('GET', KEYS[1]) == ARGV[1] then return 0 end
+	return 1
+end
 local e = redis.call('HMGET', KEYS[2], 'aggregate', 'member')
 if e[1] then
 	redis.call('ZREM', e[1], e[2])

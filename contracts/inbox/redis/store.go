@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	goredis "github.com/redis/go-redis/v9"
 
 	"outboxrelay/contracts"
@@ -111,7 +112,7 @@ func (s *Store) end(ctx context.Context, what string, script *goredis.Script, re
 
 // CheckAndMarkProcessed implements inbox.Store.
 func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
-	already, err := checkAndMarkScript.Run(ctx, s.client, keys(consumer, eventID, ""), millis(ttl)).Bool()
+	already, err := checkAndMarkScript.Run(ctx, s.client, keys(consumer, eventID, ""), uuid.NewString(), millis(ttl)).Bool()
 	if err != nil {
 		return false, fmt.Errorf("mark event %s in Redis: %w", eventID, err)
 	}
