@@ -72,7 +72,7 @@ func (c *appendCmd) Run(ctx context.Context, p shell.Process) error {
 	if refused > 0 && !c.SkipBad {
 		return shell.Exit(shell.ExitRefused, fmt.Errorf("%d of %d records are bad; nothing was written (--skip-bad writes the others)", refused, all))
 	}
-	client, err := at.DialFirestore(ctx)
+	client, err := dialFirestore(ctx, at, p.Stderr)
 	if err != nil {
 		return err
 	}

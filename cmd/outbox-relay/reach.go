@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 
 	"go.uber.org/zap"
 
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/dlq/admin/auth"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // tellUnreachable logs which emulators do not answer, beside the relay, which waits for
@@ -19,6 +22,17 @@ func tellUnreachable(ctx context.Context, at gcp.Place, log *zap.Logger) {
 				zap.String("variable", e.Variable), zap.String("emulator", e.Addr), zap.Error(err))
 		}
 	}
+}
+
+// dialFirestore opens the Firestore of a command that has no log. It tells whoever waits
+// that nobody answers there, as the client itself waits without a word.
+func dialFirestore(ctx context.Context, at gcp.Place, stderr io.Writer) (*dlqfirestore.Client, error) {
+	if at.Firestore != "" {
+		if err := gcp.Dial(ctx, at.Firestore); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(stderr, "%s, %s=%s; waiting for it (%s)\n", gcp.Unanswered, gcp.EnvFirestore, at.Firestore, gcp.ToAnswer)
+		}
+	}
+	return at.DialFirestore(ctx)
 }
 
 // where tells what the service reaches for, for a log line.

@@ -35,6 +35,25 @@ func TestServeTellsWhatItCannotReach(t *testing.T) {
 	}
 }
 
+// A command without a log waits for its Firestore as well, and says for what.
+func TestCommandsTellThatTheyWaitForFirestore(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"append":  {"append", "--outbox", "wsOutbox", "--samples", "1"},
+		"restore": {"restore", "--before", "2026-03-01T11:00:00Z", "--as", "delivered", "--dry-run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := closedAddr(t)
+			command := startProgram(t, map[string]string{"GOOGLE_CLOUD_PROJECT": "p", gcp.EnvFirestore: addr}, args...)
+			command.stderr.find(t, `(nobody answers at the emulator's address, FIRESTORE_EMULATOR_HOST=`+addr+`; waiting)`)
+			if code := command.stop(t); code == shell.ExitOK {
+				t.Error("it did nothing, and its exit code says that all went well")
+			}
+		})
+	}
+}
+
 func TestWhoMayAskIsTold(t *testing.T) {
 	for mode, want := range map[auth.Mode]string{auth.ModeOff: "AUTH_MODE is not set", auth.ModeDev: "AUTH_MODE dev", auth.ModeOIDC: "AUTH_MODE oidc", auth.ModeIAP: "AUTH_MODE iap"} {
 		if got := whoMayAsk(mode); !strings.Contains(got, want) {

@@ -74,7 +74,7 @@ func (c *restoreCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	client, err := at.DialFirestore(ctx)
+	client, err := dialFirestore(ctx, at, p.Stderr)
 	if err != nil {
 		return err
 	}
