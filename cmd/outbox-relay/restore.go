@@ -20,16 +20,27 @@ import (
 	relayfirestore "outboxrelay/relay/firestore"
 )
 
+// exportTime is the time of an export on the command line.
+type exportTime struct{ time.Time }
+
+// UnmarshalText reads it. What is back from now, as dlq takes it, would move with each run.
+func (e *exportTime) UnmarshalText(text []byte) (err error) {
+	if e.Time, err = time.Parse(time.RFC3339, string(text)); err != nil {
+		return fmt.Errorf("%q is no time in RFC 3339, such as 2026-03-01T11:00:00Z", text)
+	}
+	return nil
+}
+
 // restoreCmd settles what came back with an export.
 type restoreCmd struct {
-	Before time.Time `required:"" placeholder:"TIME" help:"Time of the export, RFC 3339: records that were appended before it are settled, later ones are left to the relay."`
-	As     string    `required:"" enum:"delivered,review" placeholder:"HOW" help:"delivered: nothing of them is sent. review: each becomes a dead letter, which a person replays or discards."`
-	Outbox []string  `placeholder:"NAME" help:"Settle this outbox alone; several with commas. Without it, all of the catalog."`
-	By     string    `placeholder:"EMAIL" help:"Who does it, for the audit; required unless --dry-run."`
-	Reason string    `short:"r" placeholder:"TEXT" help:"Why; it is recorded. Required unless --dry-run."`
-	DryRun bool      `help:"Tell what would be settled, and change nothing."`
-	Yes    bool      `short:"y" help:"Do not ask."`
-	JSON   bool      `name:"json" help:"Print the report as JSON."`
+	Before exportTime `required:"" placeholder:"TIME" help:"Time of the export, RFC 3339: records that were appended before it are settled, later ones are left to the relay."`
+	As     string     `required:"" enum:"delivered,review" placeholder:"HOW" help:"delivered: nothing of them is sent. review: each becomes a dead letter, which a person replays or discards."`
+	Outbox []string   `placeholder:"NAME" help:"Settle this outbox alone; several with commas. Without it, all of the catalog."`
+	By     string     `placeholder:"EMAIL" help:"Who does it, for the audit; required unless --dry-run."`
+	Reason string     `short:"r" placeholder:"TEXT" help:"Why; it is recorded. Required unless --dry-run."`
+	DryRun bool       `help:"Tell what would be settled, and change nothing."`
+	Yes    bool       `short:"y" help:"Do not ask."`
+	JSON   bool       `name:"json" help:"Print the report as JSON."`
 
 	projectFlags
 	catalogFlags
@@ -51,6 +62,9 @@ Exit codes: 0 done; 1 failed, run the same again; 2 flags or catalog are wrong, 
 
 // Validate names what is missing.
 func (c *restoreCmd) Validate() error {
+	if c.Before.IsZero() || c.As == "" {
+		return nil // what is required is told as of every command
+	}
 	if !c.DryRun && (strings.TrimSpace(c.By) == "" || strings.TrimSpace(c.Reason) == "") {
 		return errors.New("--by and --reason are required, as the audit names them (or --dry-run)")
 	}
@@ -86,7 +100,7 @@ func (c *restoreCmd) Run(ctx context.Context, p shell.Process) error {
 	}
 	r, err := restore.New(restore.Config{
 		Records: relayfirestore.New(client, client), Letters: store, Queue: queue, Catalog: catalog,
-		As: restore.As(c.As), Before: c.Before, Outboxes: c.Outbox, By: c.By, Reason: c.Reason,
+		As: restore.As(c.As), Before: c.Before.Time, Outboxes: c.Outbox, By: c.By, Reason: c.Reason,
 	})
 	if err != nil {
 		return shell.Usagef("%w", err)

@@ -212,6 +212,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		"nobody":         {[]string{"--as", "delivered", "--yes"}, shell.ExitUsage, "--by and --reason"},
 		"no terminal":    {[]string{"--as", "delivered", "--by", "a", "--reason", "b"}, shell.ExitUsage, "nobody can be asked"},
+		"no way":         {nil, shell.ExitUsage, "missing flags: --as"},
+		"no time":        {[]string{"--as", "delivered", "--dry-run", "--before", "yesterday"}, shell.ExitUsage, `"yesterday" is no time in RFC 3339, such as 2026-`},
 		"unknown":        {[]string{"--as", "delivered", "--dry-run", "--outbox", "nowhere"}, shell.ExitUsage, "no outbox nowhere"},
 		"another way":    {[]string{"--as", "dead", "--dry-run"}, shell.ExitUsage, "must be one of"},
 		"beside a relay": {[]string{"--as", "delivered", "--by", "a", "--reason", "b", "--yes"}, shell.ExitConflict, "the relay runs: relay-1"},
