@@ -10,6 +10,9 @@ import (
 	"outboxrelay/contracts"
 )
 
+// NoReason stands for a reason that was left out where it may be.
+const NoReason = "none given"
+
 // CancelBulk ends a bulk replay: it asks for nothing more, and what it asked
 // for ends by itself. The reason may be left out.
 func (q *Queue) CancelBulk(ctx context.Context, id string, a Actor, reason string) (*Bulk, error) {
@@ -17,7 +20,7 @@ func (q *Queue) CancelBulk(ctx context.Context, id string, a Actor, reason strin
 		return nil, forbidden(a, Operator, "to cancel a bulk replay")
 	}
 	if strings.TrimSpace(reason) == "" {
-		reason = "none given"
+		reason = NoReason
 	}
 	reason, err := ReasonOf(reason)
 	if err != nil {

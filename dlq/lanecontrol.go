@@ -56,7 +56,7 @@ func (q *Queue) LaneControls(ctx context.Context) (map[contracts.Lane]LaneContro
 // so is refused, as a Conflict. The reason may be left out.
 func (q *Queue) SetLane(ctx context.Context, lane contracts.Lane, paused bool, a Actor, reason string) (*LaneControl, error) {
 	if strings.TrimSpace(reason) == "" {
-		reason = "none given"
+		reason = NoReason
 	}
 	reason, err := ReasonOf(reason)
 	if err != nil {

@@ -147,7 +147,7 @@ func (r *BulkRequest) check(catalog *contracts.Catalog) error {
 	}
 	r.Reason = strings.TrimSpace(r.Reason)
 	if r.Reason == "" {
-		r.Reason = "none given"
+		r.Reason = NoReason
 	}
 	if _, err := ReasonOf(r.Reason); err != nil {
 		return err

@@ -18,6 +18,7 @@ type bulkContent struct {
 	Sentence string // how it stands, and what comes next
 	Failed   []string
 	Again    string // address of a dry run of those that failed; ""
+	Rest     string // address of a dry run of what is open of the same selection; ""
 	Cancel   *act
 	Command  string
 }
@@ -43,6 +44,9 @@ func loadBulk(ctx context.Context, v *visit) (*page, error) {
 	c.Sentence = c.B.sentence() + c.B.heldUp()
 	if len(b.FailedIDs) > 0 {
 		c.Again = address("/replays/new", url.Values{"ids": b.FailedIDs})
+	}
+	if left := fromAPI(b.Filter); !c.B.Running() && b.Waiting > 0 && len(left) > 0 {
+		c.Rest = left.at("/replays/new")
 	}
 	if c.B.Running() {
 		cancel := c.B.cancel().retyped(v)
@@ -77,7 +81,11 @@ func (v bulkView) sentence() string {
 		return fmt.Sprintf("It stopped by itself: %s. %s not asked for and %s as they were. Look at what failed and mend that, then replay again.",
 			v.EndReason, plural(v.Waiting, "dead letter was", "dead letters were"), is(v.Waiting))
 	case dlq.BulkCancelled:
-		text := fmt.Sprintf("%s cancelled it: %s. %s not asked for and %s as they were.", v.CancelledBy, v.EndReason,
+		why := ": " + v.EndReason
+		if v.EndReason == dlq.NoReason {
+			why = " and gave no reason"
+		}
+		text := fmt.Sprintf("%s cancelled it%s. %s not asked for and %s as they were.", v.CancelledBy, why,
 			plural(v.Waiting, "dead letter was", "dead letters were"), is(v.Waiting))
 		if v.Replaying > 0 {
 			text += fmt.Sprintf(" %s still under way and will end by themselves.", plural(v.Replaying, "replay is", "replays are"))

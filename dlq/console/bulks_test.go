@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -205,6 +206,30 @@ func TestViewerStartsAndCancelsNothing(t *testing.T) {
 	}
 	if all := f.bulks(); len(all) != 1 || all[0].State == dlq.BulkCancelled {
 		t.Errorf("%d bulk replays, the last is %s", len(all), all[0].State)
+	}
+}
+
+// Whoever cancelled a bulk replay finds what it left, though its filter has long left the address.
+func TestCancelledBulkLeadsToWhatItLeft(t *testing.T) {
+	f := setup(t)
+	f.reviewable(20)
+	f.gate()
+	b := f.start(100)
+	f.eventually("the canary is under way", func() bool { return f.bulks()[0].Replaying == 5 })
+	p := f.person("dev-operator")
+	if _, page := p.get("/replays/" + b.ID); strings.Contains(page, "what is left") {
+		t.Error("while it goes on, a second one of the same is offered")
+	}
+	_, page := p.post("/replays/"+b.ID+"/cancel", nil)
+	if !strings.Contains(page, "dev-operator cancelled it and gave no reason. 15 dead letters were not asked for") {
+		t.Errorf("the page does not tell how it ended:\n%s", page)
+	}
+	link := regexp.MustCompile(`href="/console(/replays/new\?[^"]*)">Look at what is left`).FindStringSubmatch(page)
+	if link == nil {
+		t.Fatalf("nothing leads to what is left:\n%s", page)
+	}
+	if _, page := p.get(html.UnescapeString(link[1])); !strings.Contains(page, "15 dead letters are replayed") {
+		t.Errorf("the look shows something else:\n%s", page)
 	}
 }
 
