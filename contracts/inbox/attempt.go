@@ -22,12 +22,7 @@ type effect struct {
 
 func (i *Inbox) effect(h Handler) effect {
 	return effect{run: func(ctx context.Context, l *limit, e *Event) error {
-		ctx, cancel, err := l.begin(ctx)
-		if err != nil {
-			return err
-		}
-		defer cancel()
-		return told(h(ctx, e))
+		return l.call(ctx, func(ctx context.Context) error { return h(ctx, e) })
 	}}
 }
 
@@ -53,7 +48,7 @@ const (
 	CodeHanging  = "HandlerHangs"     // it did not even return
 	CodeContract = "ContractBroken"   // the message is not what the contract says
 	CodeTakeover = "ProcessEnded"     // the leases of its claims ran out, again and again
-	CodeStore    = "StoreUnavailable" // it was not called, as the store had no transaction for it
+	CodeStore    = "StoreUnavailable" // the store had no transaction for it, or did not commit what it wrote
 )
 
 // attempt calls the handler once. It returns when that does, or some time after the
@@ -113,7 +108,13 @@ func (d *delivery) attempt() error {
 				d.hanging.Add(-1)
 				return d.judge(ctx, l, <-done)
 			}
+			if l.through.Load() { // what it wrote is what does not come to its end, and is ended with ctx
+				return d.judge(ctx, l, Passing(fmt.Errorf("the store did not commit within %v after the handler's time", d.opts.Grace)))
+			}
 			d.log.Error("a handler does not return though its ctx has ended: it is left behind")
+			if l.shared() {
+				return d.judge(ctx, l, Passing(errShared))
+			}
 			return d.judge(ctx, l, &contracts.Failure{Code: CodeHanging, Err: fmt.Errorf("no answer %v after its ctx had ended", d.opts.Grace)})
 		}
 	}
@@ -132,10 +133,13 @@ func (d *delivery) judge(ctx context.Context, l *limit, err error) error {
 		return fmt.Errorf("%w: %w", errStopped, err) // in the words of whatever it called then
 	case !l.called():
 		return &contracts.Failure{Kind: contracts.Outage, Code: CodeStore, Err: fmt.Errorf("the store has no transaction for the handler: %w", err)}
-	case errors.Is(err, context.DeadlineExceeded) && l.over():
+	case l.through.Load() || !errors.Is(err, context.DeadlineExceeded) || !l.over():
+		return err
+	case l.shared():
+		return Passing(fmt.Errorf("%w: %w", errShared, err))
+	default:
 		return &contracts.Failure{Code: CodeTimeout, Err: fmt.Errorf("no answer within %v: %w", d.opts.Timeout, err)}
 	}
-	return err
 }
 
 // maxCodeBytes bounds the code of a failure, which is a word.

@@ -2,11 +2,14 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
+
+	"outboxrelay/contracts"
 )
 
 // Transactor is a store that can settle a claim in the transaction T of an effect.
@@ -15,7 +18,21 @@ type Transactor[T any] interface {
 	// ttl. It commits when f returns nil; otherwise nothing happened. ErrLost: the claim is
 	// not the caller's any more, and nothing happened. f may be called several times. Once ctx has
 	// ended nothing of the transaction is held any more, whether f returns or not, if that can be.
+	//
+	// What fails in the transaction, and says nothing of the event, is Passing: the store cannot be reached, or
+	// others stand in the way. Everything else counts as a try of the event, as what fails
+	// always would hold back its aggregate for ever.
 	Within(ctx context.Context, ref Ref, ttl time.Duration, f func(ctx context.Context, tx T) error) error
+}
+
+// Passing makes an outage of the failure of a transaction that says nothing of its event, and passes by itself.
+// One that says itself what it is (see contracts.KindOf) stays that.
+func Passing(err error) error {
+	var known interface{ FailureKind() contracts.Kind }
+	if errors.As(err, &known) {
+		return err
+	}
+	return &contracts.Failure{Kind: contracts.Outage, Code: CodeStore, Err: err}
 }
 
 // HandlerIn is a Handler whose effect is part of a transaction: what it writes there
@@ -41,12 +58,7 @@ func effectIn[T any](i *Inbox, t Transactor[T], h HandlerIn[T]) effect {
 	}
 	return effect{settles: true, run: func(ctx context.Context, l *limit, e *Event) error {
 		return t.Within(ctx, e.Ref, i.opts.Retention, func(ctx context.Context, tx T) error {
-			ctx, cancel, err := l.begin(ctx)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			return told(h(ctx, tx, e))
+			return l.call(ctx, func(ctx context.Context) error { return h(ctx, tx, e) })
 		})
 	}}
 }
