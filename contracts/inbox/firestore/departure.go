@@ -10,7 +10,8 @@ import (
 // minutes: the transaction is told an error first, and what happened is repeated behind it.
 type departure struct {
 	gone     bool
-	panicked any // nil: the goroutine was ended
+	panicked any   // nil: the goroutine was ended
+	err      error // what it returned
 }
 
 var errGone = errors.New("the handler did not return")
@@ -26,6 +27,7 @@ func (d *departure) watch(f func() error) error {
 			done <- err
 		}()
 		err = f()
+		d.err = err
 		d.gone = false
 	}()
 	return <-done

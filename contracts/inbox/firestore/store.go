@@ -272,6 +272,9 @@ func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 	})
 	left.repeat()
 	if err != nil {
+		if passes(err, left.err != nil) {
+			err = inbox.Passing(err)
+		}
 		return fmt.Errorf("handle event %s within a transaction: %w", ref.EventID, err)
 	}
 	return nil

@@ -29,7 +29,8 @@ func (s *Store) within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 		return err
 	}
 	defer release()
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	handlers := false
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		held := false
 		err := tx.QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM inbox_events WHERE consumer = $1 AND event_id = $2 AND token = $3 AND state = 'claimed')`,
@@ -41,6 +42,7 @@ func (s *Store) within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 			return inbox.ErrLost
 		}
 		if err := f(ctx, tx); err != nil {
+			handlers = true
 			return err
 		}
 		tag, err := tx.Exec(ctx, `
@@ -51,6 +53,10 @@ func (s *Store) within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 		}
 		return err
 	})
+	if passes(err, handlers, conn.IsClosed()) {
+		err = inbox.Passing(err)
+	}
+	return err
 }
 
 // connection returns a connection of the pool until it is released. Where ctx ends before that it
