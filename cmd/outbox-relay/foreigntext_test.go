@@ -105,7 +105,7 @@ func TestForeignTextIsOnlyText(t *testing.T) {
 		{"/replays/x/cancel", filled[adminapi.Bulk](), append([]string{"dlq", "cancel", "x"}, why...)},
 		{"/trace/x", filled[adminapi.Timeline](), []string{"dlq", "trace", "x"}},
 		{"/audit", filled[adminapi.List[adminapi.Entry]](), []string{"dlq", "audit"}},
-		{"/lanes", filled[adminapi.List[adminapi.Lane]](), []string{"lanes", "list"}},
+		{"/lanes", filled[adminapi.Lanes](), []string{"lanes", "list"}},
 		{"/lanes/CRITICAL_LANE/pause", filled[adminapi.LaneControl](), append([]string{"lanes", "pause", "CRITICAL_LANE"}, why...)},
 	}
 	for _, tc := range commands {

@@ -13,12 +13,13 @@ import (
 )
 
 func TestLanesCommands(t *testing.T) {
+	const warning = "Firestore cannot be reached: who paused what is not known"
 	var asked, body string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.Method + " " + r.URL.Path
 		w.Header().Set("Content-Type", "application/json")
 		if r.Method == http.MethodGet {
-			_ = json.NewEncoder(w).Encode(adminapi.List[adminapi.Lane]{Items: []adminapi.Lane{
+			_ = json.NewEncoder(w).Encode(adminapi.Lanes{Warning: warning, Items: []adminapi.Lane{
 				{Lane: contracts.CriticalLane, SLAMillis: 500, P50Millis: 2, P99Millis: 9, Queued: 1, InFlight: 2, Waiting: 3, Delivered: 40},
 				{Lane: contracts.BackgroundLane, SLAMillis: 30000, Paused: true, PausedBy: "alice", PauseReason: "the consumer moves"},
 				{Lane: contracts.StandardLane, Unsettled: []adminapi.Unsettled{{Outbox: "wsOutbox", Records: 12, Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}},
@@ -49,6 +50,9 @@ func TestLanesCommands(t *testing.T) {
 		code := run(t.Context(), append([]string{"lanes"}, append(tc.args, "--url", server.URL, "--token", "x")...), func(string) (string, bool) { return "", false }, strings.NewReader(""), &stdout, &stderr)
 		if code != 0 || asked != tc.asks || body != tc.with || !strings.Contains(stdout.String(), tc.prints) {
 			t.Errorf("%v: exit code %d, asked %q with %q: %s%s", tc.args, code, asked, body, stdout.String(), stderr.String())
+		}
+		if listed := tc.args[0] == "list"; listed != (stderr.String() == warning+"\n") {
+			t.Errorf("%v: warns %q", tc.args, stderr.String())
 		}
 	}
 }

@@ -248,6 +248,12 @@ type Lane struct {
 	P99Millis   int64          `json:"p99Millis"`
 }
 
+// Lanes is all of them.
+type Lanes struct {
+	Items   []Lane `json:"items"`
+	Warning string `json:"warning"` // what is not known
+}
+
 // Unsettled is what waits of an outbox since Firestore does not answer, on one instance.
 type Unsettled struct {
 	Outbox  string    `json:"outbox"`

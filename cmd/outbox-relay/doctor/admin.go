@@ -37,7 +37,7 @@ func (e *exam) admin(ctx context.Context, g *Group, p *pages) {
 		g.skipAll(append([]string{check}, rest...), "no token is given")
 		return
 	}
-	var lanes adminapi.List[adminapi.Lane]
+	var lanes adminapi.Lanes
 	if err := askAPI(ctx, p, "/lanes", &lanes); err != nil {
 		f := Finding{Check: check, Result: Fail, Did: did, Detail: why(err), Hint: "look at the token, or at what makes it"}
 		if problem, ok := errors.AsType[*adminapi.Problem](err); ok {
@@ -54,7 +54,7 @@ func (e *exam) admin(ctx context.Context, g *Group, p *pages) {
 		return
 	}
 	g.ok(check, did, "whoever holds the token may at least look (viewer)")
-	e.paused(g, lanes.Items)
+	e.paused(g, lanes)
 	e.queue(ctx, g, p)
 }
 
@@ -65,10 +65,11 @@ func askAPI(ctx context.Context, p *pages, path string, into any) error {
 	return err
 }
 
-func (e *exam) paused(g *Group, lanes []adminapi.Lane) {
+// paused tells which lanes are. That none is takes a service that knows.
+func (e *exam) paused(g *Group, lanes adminapi.Lanes) {
 	const check, did = "service.lanes", "GET /admin/v1/lanes"
 	paused := 0
-	for _, l := range lanes {
+	for _, l := range lanes.Items {
 		if !l.Paused {
 			continue
 		}
@@ -78,7 +79,11 @@ func (e *exam) paused(g *Group, lanes []adminapi.Lane) {
 			Mend: []string{e.serviceCommand("lanes", "resume", string(l.Lane), "--reason", "it is to go on")},
 		})
 	}
-	if paused == 0 {
+	switch {
+	case paused > 0:
+	case lanes.Warning != "":
+		g.skip(check, "%s", lanes.Warning)
+	default:
 		g.ok(check, did, "no lane is paused")
 	}
 }

@@ -128,6 +128,17 @@ func TestService(t *testing.T) {
 	}
 }
 
+func TestLanesAreNotJudgedByWhatIsNotKnown(t *testing.T) {
+	c := complete(t)
+	p := healthy(c)
+	p.lanes = strings.Replace(p.lanes, "{", `{"warning": "Firestore cannot be reached: who paused what is not known", `, 1)
+	c.Service, c.Version, c.Commit = p.serve(t), "v1.2.3", "abc"
+	f := only(t, c.examine(), "service.lanes", "")
+	if f.Result != doctor.Skip || !strings.Contains(f.Detail, "who paused what is not known") {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestServiceTokens(t *testing.T) {
 	c := complete(t)
 	c.Service, c.Version, c.Commit = healthy(c).serve(t), "v1.2.3", "abc"

@@ -26,13 +26,16 @@ type lanesListCmd struct {
 // Run lists the lanes.
 func (c *lanesListCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
-		var lanes adminapi.List[adminapi.Lane]
+		var lanes adminapi.Lanes
 		answer, err := d.Get(ctx, "/lanes", nil, &lanes)
 		if err != nil {
 			return err
 		}
 		if d.json {
 			return shell.PrintJSON(d.Stdout, answer)
+		}
+		if lanes.Warning != "" {
+			fmt.Fprintln(d.Stderr, terminal.Line(lanes.Warning))
 		}
 		t := shell.NewTable(d.Stdout, "LANE", "SLA", "P50", "P99", "WAITING", "DELIVERED", "STATE")
 		for _, l := range lanes.Items {

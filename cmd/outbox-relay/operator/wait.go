@@ -111,9 +111,10 @@ func (d *desk) unownedOutboxes(ctx context.Context, outbox string) (found []stri
 	return found, nil
 }
 
-// pausedLanes tells which lanes are paused: that one, or any where it is "".
+// pausedLanes tells which lanes are paused: that one, or any where it is "". It fails,
+// beside what it found, where the service does not know of all.
 func (d *desk) pausedLanes(ctx context.Context, lane contracts.Lane) (found []string, err error) {
-	var lanes adminapi.List[adminapi.Lane]
+	var lanes adminapi.Lanes
 	if _, err := d.Get(ctx, "/lanes", nil, &lanes); err != nil {
 		return nil, err
 	}
@@ -121,6 +122,9 @@ func (d *desk) pausedLanes(ctx context.Context, lane contracts.Lane) (found []st
 		if l.Paused && (lane == "" || l.Lane == lane) {
 			found = append(found, terminal.Line(fmt.Sprintf("%s is %s", l.Lane, laneState(l))))
 		}
+	}
+	if lanes.Warning != "" {
+		return found, errors.New(lanes.Warning)
 	}
 	return found, nil
 }

@@ -78,6 +78,7 @@ func TestWaitIsExplained(t *testing.T) {
 		{"its target is out, and the lanes cannot be seen", contracts.CriticalLane, nil, targets("FUNNEL"), "still waiting: FUNNEL is out (Unavailable), as relay-1 sees it\n", nil},
 		{"another target is out", contracts.CriticalLane, running, targets("CLAIMS_HANDLER"), unknown, nil},
 		{"the targets cannot be seen", contracts.CriticalLane, running, nil, unseen, nil},
+		{"who paused the lanes is not known", contracts.CriticalLane, adminapi.Lanes{Items: running.Items, Warning: "Firestore cannot be reached"}, targets(""), unseen, nil},
 		{"the lanes cannot be seen", contracts.CriticalLane, nil, targets(""), unseen, nil},
 		{
 			"its owner hangs", contracts.CriticalLane, running, targets(""),
