@@ -17,11 +17,11 @@ import (
 type appendCmd struct {
 	File string `arg:"" optional:"" help:"JSON lines to append, a record each; - reads standard input."`
 
-	Outbox     string `placeholder:"NAME" help:"Outbox of the samples, and of lines that name none."`
-	Samples    int    `placeholder:"N" help:"Append N sample records in place of a file."`
-	Aggregates int    `default:"10" placeholder:"K" help:"Aggregates that the samples belong to."`
-	Seed       uint64 `placeholder:"S" help:"Makes the samples the same again, so that a repeat appends nothing; without it they are new each time."`
-	SkipBad    bool   `help:"Append the good records although there are bad ones."`
+	Outbox     string  `placeholder:"NAME" help:"Outbox of the samples, and of lines that name none."`
+	Samples    int     `placeholder:"N" help:"Append N sample records in place of a file."`
+	Aggregates int     `default:"10" placeholder:"K" help:"Aggregates that the samples belong to."`
+	Seed       *uint64 `placeholder:"S" help:"Makes the samples the same again, so that a repeat appends nothing; without it they are new each time."`
+	SkipBad    bool    `help:"Append the good records although there are bad ones."`
 
 	projectFlags
 	catalogFlags
@@ -36,6 +36,10 @@ Every record is checked before the first one is written. A bad one is named with
 Exit codes: 0 all records are in their outbox; 1 Firestore failed, run the same again; 2 flags or catalog are wrong; 3 there were bad records (with --skip-bad the good ones are in).`
 }
 
+// maxSamples bounds the samples of one run: they are made in memory, all before the first is
+// written.
+const maxSamples = 1_000_000
+
 // Validate names flags that do not fit together.
 func (c *appendCmd) Validate() error {
 	switch {
@@ -43,6 +47,8 @@ func (c *appendCmd) Validate() error {
 		return errors.New("give either --samples N or a file of JSON lines (- for standard input)")
 	case c.Samples < 0:
 		return fmt.Errorf("--samples is %d, want more than 0", c.Samples)
+	case c.Samples > maxSamples:
+		return fmt.Errorf("--samples is %d, want %d at most", c.Samples, maxSamples)
 	case c.Samples > 0 && c.Outbox == "":
 		return errors.New("--samples needs --outbox")
 	case c.Aggregates < 1:
@@ -120,9 +126,9 @@ func (c *appendCmd) records(catalog *contracts.Catalog, p shell.Process) (good [
 // samples makes valid records, the aggregates in turn. Without a seed the
 // aggregates are new ones, as their versions start at 1.
 func (c *appendCmd) samples(catalog *contracts.Catalog) []appender.Record {
-	seed := c.Seed
-	if seed == 0 {
-		seed = rand.Uint64()
+	seed := rand.Uint64()
+	if c.Seed != nil {
+		seed = *c.Seed
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	outbox, now := catalog.Outbox(c.Outbox), time.Now()

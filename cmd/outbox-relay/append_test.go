@@ -85,12 +85,23 @@ func TestAppendSamples(t *testing.T) {
 
 func TestAppendingASeedTwiceIsANoOp(t *testing.T) {
 	cloud := startCloud(t)
-	args := []string{"append", "--outbox", "accOutbox", "--seed", "1", "--samples"}
-	if got := runProgram(t, cloud.env, "", append(args, "5")...); got.stdout != "appended 5 records, 0 were there already\n" {
-		t.Errorf("first append: %+v", got)
+	for _, seed := range []string{"1", "0"} {
+		args := []string{"append", "--outbox", "accOutbox", "--seed", seed, "--samples"}
+		if got := runProgram(t, cloud.env, "", append(args, "5")...); got.stdout != "appended 5 records, 0 were there already\n" {
+			t.Errorf("first append of seed %s: %+v", seed, got)
+		}
+		if got := runProgram(t, cloud.env, "", append(args, "8")...); got.stdout != "appended 3 records, 5 were there already\n" {
+			t.Errorf("second append of seed %s: %+v", seed, got)
+		}
 	}
-	if got := runProgram(t, cloud.env, "", append(args, "8")...); got.stdout != "appended 3 records, 5 were there already\n" {
-		t.Errorf("second append: %+v", got)
+}
+
+func TestSamplesAreNoMoreThanMemoryHolds(t *testing.T) {
+	for _, samples := range []string{"1000001", "9000000000000000000"} {
+		got := runProgram(t, map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}, "", "append", "--outbox", "accOutbox", "--samples", samples)
+		if got.code != shell.ExitUsage || !strings.Contains(got.stderr, "--samples is "+samples+", want 1000000 at most") {
+			t.Errorf("%+v", got)
+		}
 	}
 }
 
