@@ -59,11 +59,15 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	base, err := url.Parse(c.URL)
 	switch {
+	case err == nil && base.User != nil:
+		return nil, errors.New("the URL of a service has no user, query or fragment")
+	case strings.Contains(c.URL, "@") && (err != nil || base.Host == ""): // a password may stand before it
+		return nil, errors.New("the URL has a user and is no URL of a service: want https://HOST")
 	case err != nil:
 		return nil, fmt.Errorf("read URL of the service: %w", err)
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "":
 		return nil, fmt.Errorf("%q is no URL of a service: want https://HOST", c.URL)
-	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+	case base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("the URL of a service has no user, query or fragment")
 	case c.Token != nil && base.Scheme == "http" && !loopback(base.Hostname()):
 		return nil, fmt.Errorf("http://%s would carry the token in the clear: use https, or a proxy on this machine", base.Host)
