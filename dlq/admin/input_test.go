@@ -183,6 +183,15 @@ func TestIDsArePercentEncoded(t *testing.T) {
 	f.do("dev-viewer", http.MethodGet, "/dlq/%FF", "").refused(http.StatusBadRequest, "UTF-8")
 }
 
+func TestTracesNamedByDotsAreFound(t *testing.T) {
+	f := setup(t)
+	for path, want := range map[string]string{"%252E": ".", "%252E.": "..", "%25252E": "%2E", "trace-1": "trace-1"} {
+		if read[admin.Timeline](f.do("dev-viewer", http.MethodGet, "/trace/"+path, ""), http.StatusOK); f.queue.id != want {
+			t.Errorf("%s: %q was traced, want %q", path, f.queue.id, want)
+		}
+	}
+}
+
 // TestDeadLettersNamedAsOperations: no operation beside GET /dlq/{id} stands in the place of
 // a dead letter of its name.
 func TestDeadLettersNamedAsOperations(t *testing.T) {

@@ -89,7 +89,7 @@ type recordsInput struct {
 }
 
 type traceInput struct {
-	TraceID string `path:"traceId" example:"trace-1" doc:"The trace ID, percent-encoded."`
+	TraceID string `path:"traceId" example:"trace-1" doc:"The trace ID, percent-encoded. Those that are . and .., which no path carries, stand as %252E and %252E. there."`
 }
 
 type auditInput struct {
@@ -122,8 +122,9 @@ func (a *api) traces() {
 }
 
 func (a *api) trace(ctx context.Context, in *traceInput) (*output[Timeline], error) {
-	about(ctx, in.TraceID)
-	t, err := a.config.History.Trace(ctx, in.TraceID)
+	traceID := dlq.NamedTrace(in.TraceID)
+	about(ctx, traceID)
+	t, err := a.config.History.Trace(ctx, traceID)
 	if err != nil {
 		return nil, err
 	}

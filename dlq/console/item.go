@@ -121,7 +121,7 @@ func (s *server) traceOf(ctx context.Context, v *visit, traceID string) (*admin.
 	if traceID == "" {
 		return nil, "its record names no trace", nil
 	}
-	t, err := get[admin.Timeline](ctx, v.ask, apiPath("trace", traceID), nil)
+	t, err := get[admin.Timeline](ctx, v.ask, apiPath("trace", dlq.TraceName(traceID)), nil)
 	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status < http.StatusInternalServerError {
 		return nil, p.Detail, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 )
 
@@ -76,7 +77,7 @@ func (s *server) findTrace(ctx context.Context, v *visit, p *tracePage) error {
 	if p.Searched == "" {
 		p.Searched = "trace " + traceID
 	}
-	t, err := get[admin.Timeline](ctx, v.ask, apiPath("trace", traceID), nil)
+	t, err := get[admin.Timeline](ctx, v.ask, apiPath("trace", dlq.TraceName(traceID)), nil)
 	if err != nil {
 		return err
 	}

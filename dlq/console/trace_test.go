@@ -11,6 +11,19 @@ import (
 	"outboxrelay/dlq"
 )
 
+func TestTracesNamedByDotsAreFound(t *testing.T) {
+	f := setup(t)
+	viewer := f.person("dev-viewer")
+	for _, traceID := range []string{".", "..", "%2E"} {
+		item := f.die("accOutbox", "RoleChanged", "dotted "+traceID, 1, func(i *dlq.Item) { i.TraceID = traceID })
+		for _, path := range []string{tracePath("traceId", traceID), itemPath(item)} {
+			if _, page := viewer.get(path); !strings.Contains(plain(page), "aggregate dotted "+traceID+" frozen") {
+				t.Errorf("%s tells no timeline of trace %q: %.2500s", path, traceID, plain(page))
+			}
+		}
+	}
+}
+
 func tracePath(name, value string) string { return "/trace?" + url.Values{name: {value}}.Encode() }
 
 func TestTraceIsFoundByWhatOneHas(t *testing.T) {

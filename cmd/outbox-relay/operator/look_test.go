@@ -2,6 +2,7 @@ package operator
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -121,5 +122,21 @@ func TestRefusedLookIsNotRepeated(t *testing.T) {
 	d.outage = time.Hour
 	if err := withExitCode(d.follow(t.Context(), "b", true)); shell.Code(err) != shell.ExitNotFound || stderr.Len() > 0 {
 		t.Errorf("%v, told %q", err, stderr)
+	}
+}
+
+func TestTracesNamedByDotsAreAskedFor(t *testing.T) {
+	for traceID, want := range map[string]string{".": "/admin/v1/trace/%252E", "..": "/admin/v1/trace/%252E.", "a/b": "/admin/v1/trace/a%2Fb"} {
+		var asked string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = r.RequestURI
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(adminapi.Timeline{})
+		}))
+		c := traceCmd{TraceID: traceID, apiFlags: apiFlags{URL: server.URL}}
+		if err := c.Run(t.Context(), shell.Process{Stdout: io.Discard, Stderr: io.Discard, Env: shell.LookupIn(nil)}); err != nil || asked != want {
+			t.Errorf("%q: asked for %s, want %s: %v", traceID, asked, want, err)
+		}
+		server.Close()
 	}
 }

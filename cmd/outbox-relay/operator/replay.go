@@ -110,7 +110,7 @@ func (d *desk) tellFrozen(ctx context.Context, i adminapi.Item) {
 		return
 	}
 	var known adminapi.Timeline
-	if _, err := d.Get(ctx, adminapi.Path("trace", i.TraceID), nil, &known); err != nil {
+	if _, err := d.Get(ctx, adminapi.Path("trace", dlq.TraceName(i.TraceID)), nil, &known); err != nil {
 		fmt.Fprintf(d.Stderr, "it is not known whether %s is still frozen: %s\n", terminal.Line(i.AggregateID), terminal.Lines(err.Error()))
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
+	"outboxrelay/dlq"
 )
 
 type traceCmd struct {
@@ -16,7 +17,7 @@ type traceCmd struct {
 // Run prints a trace's timeline.
 func (c *traceCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
-		return show(ctx, d, adminapi.Path("trace", c.TraceID), nil, func(l adminapi.Timeline) error {
+		return show(ctx, d, adminapi.Path("trace", dlq.TraceName(c.TraceID)), nil, func(l adminapi.Timeline) error {
 			t := shell.NewTable(d.Stdout, "AT", "WHAT", "EVENT", "TOLD")
 			for _, e := range l.Events {
 				t.Row(moment(e.At), e.Kind, orDash(e.EventType), brief(e.Summary, 160))
