@@ -49,9 +49,8 @@ func alertOf(i *Item) *Alert {
 		ID: i.ID + "@" + strconv.FormatInt(i.DeadAt.UnixNano(), 36), DeadLetter: i.ID, At: i.DeadAt, Tier: i.Tier, Reason: i.Reason, Outbox: i.Outbox,
 		EventID: i.EventID, EventType: i.EventType, TraceID: i.TraceID, AggregateID: i.AggregateID, Frozen: i.AggregateID != "",
 	}
-	if len(i.Errors) > 0 {
-		code, message := i.lastFaults(func(m string) string { return m })
-		a.LastError = code + ": " + message
+	if e, ok := contracts.LastFailure(i.Errors); ok {
+		a.LastError = e.Code + ": " + e.Message
 	}
 	return a
 }

@@ -37,8 +37,8 @@ func normalise(message string) string {
 // GroupOf returns the group of a dead letter, by its last error.
 func GroupOf(i *Item) Group {
 	g := Group{EventType: i.EventType, Code: string(i.Reason)}
-	if len(i.Errors) > 0 {
-		g.Code, g.Error = i.lastFaults(normalise)
+	if e, ok := contracts.LastFailureBy(i.Errors, normalise); ok {
+		g.Code, g.Error = e.Code, e.Message
 	}
 	sum := sha256.Sum256([]byte(g.EventType + "\x00" + g.Code + "\x00" + g.Error))
 	g.ID = hex.EncodeToString(sum[:16])

@@ -92,6 +92,17 @@ type ReplayEnd struct {
 	By      string    `json:"by,omitempty" doc:"Who asked for it."`
 }
 
+// LastFailure is its last failed attempt, as contracts.LastFailure tells it; ok is false
+// when there is none.
+func (d *DeadLetter) LastFailure() (last Attempt, ok bool) {
+	errs := make([]contracts.AttemptError, len(d.Errors))
+	for n, e := range d.Errors {
+		errs[n] = contracts.AttemptError{At: e.Time, Attempt: e.Attempt, Target: e.Target, Code: e.Code, Message: e.Message}
+	}
+	e, ok := contracts.LastFailure(errs)
+	return Attempt{e.At, e.Attempt, e.Target, e.Code, e.Message}, ok
+}
+
 func deadLetterOf(i *dlq.Item) DeadLetter {
 	d := DeadLetter{
 		ID: i.ID, Tier: i.Tier, OriginalTier: i.OriginalTier, State: i.State, Open: dlq.Open(i.State), Reason: i.Reason,

@@ -18,6 +18,7 @@ type fakeQueue struct {
 	block   bool  // every call waits for the end of its context
 	panics  any   // what every call panics with
 	item    *dlq.Item
+	errors  []contracts.AttemptError // of the selected one, where they are not the usual
 	older   []*dlq.Item
 	calls   []string
 	id      string // of the last call that has one
@@ -141,7 +142,11 @@ func (q *fakeQueue) Decide(ctx context.Context, id string, d dlq.Decide) (*dlq.D
 
 func (q *fakeQueue) Select(ctx context.Context, f dlq.Filter, ids ...string) (*dlq.Selection, error) {
 	q.filter, q.ids = f, ids
-	return &dlq.Selection{Items: []*dlq.Item{letter()}, Pin: "1.a.b"}, q.begin(ctx, "Select")
+	item := letter()
+	if q.errors != nil {
+		item.Errors = q.errors
+	}
+	return &dlq.Selection{Items: []*dlq.Item{item}, Pin: "1.a.b"}, q.begin(ctx, "Select")
 }
 
 func (q *fakeQueue) StartBulk(ctx context.Context, r dlq.BulkRequest) (*dlq.Bulk, error) {

@@ -125,7 +125,7 @@ type Selected struct {
 	DeadAt           time.Time           `json:"deadAt"`
 	Replays          int                 `json:"replays"`
 	PendingTargets   []string            `json:"pendingTargets" nullable:"false" doc:"Where it would be delivered."`
-	LastError        *Attempt            `json:"lastError,omitempty" doc:"Its last failed attempt."`
+	LastError        *Attempt            `json:"lastError,omitempty" doc:"Its last failed attempt; the message of a violation of its contract tells every fault."`
 	Canary           bool                `json:"canary,omitempty" doc:"It goes first."`
 }
 
@@ -255,8 +255,7 @@ func selectedOf(i *dlq.Item) Selected {
 		ID: i.ID, Tier: i.Tier, State: i.State, Reason: i.Reason, Outbox: i.Outbox, EventType: i.EventType, TraceID: i.TraceID, AggregateID: i.AggregateID,
 		AggregateVersion: i.AggregateVersion, Lane: i.Lane, DeadAt: i.DeadAt, Replays: i.Replays, PendingTargets: append([]string{}, i.PendingTargets...),
 	}
-	if n := len(i.Errors); n > 0 {
-		e := i.Errors[n-1]
+	if e, ok := contracts.LastFailure(i.Errors); ok {
 		out.LastError = &Attempt{e.At, e.Attempt, e.Target, e.Code, e.Message}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 )
@@ -37,6 +38,19 @@ func TestBulkOrderNamesWhatItTakes(t *testing.T) {
 		`{"ids":["` + strings.Repeat(`a","`, 200) + `b"]}`: "body.ids",
 	} {
 		f.do("dev-operator", http.MethodPost, "/replays", body).refused(http.StatusUnprocessableEntity, why)
+	}
+}
+
+// Whoever mends what a record's contract is broken by mends all of it, not the last alone.
+func TestADryRunTellsEveryFault(t *testing.T) {
+	f := setup(t)
+	f.queue.errors = []contracts.AttemptError{
+		{At: died, Code: string(contracts.ContractViolation), Message: "traceId is missing"},
+		{At: died, Code: string(contracts.ContractViolation), Message: "payload is missing"},
+	}
+	dry := read[admin.Selection](f.do("dev-operator", http.MethodPost, "/replays", `{"ids":["a"],"dryRun":true}`), http.StatusOK)
+	if got, want := dry.Items[0].LastError.Message, "traceId is missing; payload is missing"; got != want {
+		t.Errorf("it tells %q, want %q", got, want)
 	}
 }
 

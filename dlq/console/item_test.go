@@ -47,6 +47,27 @@ func (f *fixture) decide(i *dlq.Item, action dlq.Action, who string, role dlq.Ro
 	f.must(err)
 }
 
+// A record may break its contract in several ways at once: its row and its story tell all.
+func TestRowAndStoryTellEveryFault(t *testing.T) {
+	f := setup(t)
+	i := f.letter("accOutbox", "WalletDeducted", "acc-1", 1, func(i *dlq.Item) {
+		i.Reason, i.Errors = contracts.ContractViolation, nil
+		for _, message := range []string{"traceId is missing", "payload is missing"} {
+			i.Errors = append(i.Errors, contracts.AttemptError{At: i.DeadAt, Code: string(contracts.ContractViolation), Message: message})
+		}
+	})
+	f.bury(i)
+	viewer := f.person("dev-viewer")
+	for path, want := range map[string]string{
+		"/dlq":      "traceId is missing; payload is missing",
+		itemPath(i): "breaks its contract (CONTRACT_VIOLATION: traceId is missing; payload is missing) and was never attempted",
+	} {
+		if _, page := viewer.get(path); !strings.Contains(plain(page), want) {
+			t.Errorf("%s: %q does not tell %q", path, plain(page), want)
+		}
+	}
+}
+
 func TestItemTellsItsStory(t *testing.T) {
 	f := setup(t)
 	viewer := f.person("dev-viewer")

@@ -28,8 +28,8 @@ func rowsOf(items []admin.DeadLetter, v *visit) []row {
 		if r.Barred == "" {
 			r.Barred = v.bulkOf(filter{}).Why
 		}
-		if last := len(i.Errors) - 1; last >= 0 {
-			r.Code, r.Error = i.Errors[last].Code, strings.TrimPrefix(i.Errors[last].Message, i.Errors[last].Code+": ")
+		if last, ok := i.LastFailure(); ok {
+			r.Code, r.Error = last.Code, strings.TrimPrefix(last.Message, last.Code+": ")
 		}
 		if i.Group != "" {
 			r.Alike = filter{"group": i.Group}.at("/dlq")

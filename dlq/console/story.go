@@ -55,8 +55,7 @@ func subject(d *admin.DeadLetter) string {
 // cause says why it is a dead letter.
 func cause(d *admin.DeadLetter) string {
 	failure := ""
-	if n := len(d.Errors); n > 0 {
-		e := d.Errors[n-1]
+	if e, ok := d.LastFailure(); ok {
 		failure = brief(strings.TrimSuffix(e.Code+": "+strings.TrimPrefix(e.Message, e.Code+": "), "."), maxFailure)
 	}
 	at := ""

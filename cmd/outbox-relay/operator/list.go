@@ -56,20 +56,15 @@ func standing(i adminapi.Item) string {
 // lastError is the last failed attempt's, or the reason where there was none. A record that
 // breaks its contract may do so in several ways at once.
 func lastError(i adminapi.Item) string {
-	n := len(i.Errors)
-	if n == 0 {
+	errs := make([]contracts.AttemptError, len(i.Errors))
+	for n, e := range i.Errors {
+		errs[n] = contracts.AttemptError{At: e.Time, Attempt: e.Attempt, Target: e.Target, Code: e.Code, Message: e.Message}
+	}
+	last, ok := contracts.LastFailure(errs)
+	if !ok {
 		return string(i.Reason)
 	}
-	last := i.Errors[n-1]
-	first := n - 1
-	for first > 0 && last.Code == string(contracts.ContractViolation) && i.Errors[first-1].Code == last.Code && i.Errors[first-1].Time.Equal(last.Time) {
-		first--
-	}
-	said := []string{told(i.Errors[first])}
-	for _, e := range i.Errors[first+1:] {
-		said = append(said, e.Message)
-	}
-	return strings.Join(said, "; ")
+	return told(adminapi.Attempt{Code: last.Code, Message: last.Message})
 }
 
 // told is a failed attempt's code and message. Some messages begin with the code.
