@@ -111,7 +111,7 @@ func (e *ending) action(item *Item) Action {
 	switch {
 	case len(e.result.Errors) == 0:
 		return Delivered
-	case item.Tier == contracts.SafeAuto && item.Replays+1 >= len(e.queue.catalog.Replay.Delays):
+	case item.Tier == contracts.SafeAuto && Open(item.State) && item.Replays+1 >= len(e.queue.catalog.Replay.Delays):
 		return Exhausted
 	}
 	return Failed
@@ -139,7 +139,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 	case Delivered:
 		after.PendingTargets = nil
 	case Failed:
-		if after.Tier == contracts.SafeAuto {
+		if after.Tier == contracts.SafeAuto && Open(after.State) {
 			after.NextReplayAt = r.At.Add(e.queue.catalog.Replay.Delay(after.Replays, e.queue.random()))
 		}
 	case Exhausted:

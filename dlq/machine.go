@@ -101,11 +101,13 @@ func OrphanTransitions() []Transition {
 // LateTransitions is what the end of a replay does to a dead letter whose replay
 // was withdrawn, or which was given up, while it was under way: what was
 // delivered was delivered, whatever was decided meanwhile, and what failed
-// brings nothing back.
+// brings nothing back. One of SAFE_AUTO is given up only where nobody was seen to relay
+// its outbox; an instance that began to may deliver it all the same.
 func LateTransitions() []Transition {
-	const review, block = contracts.ReviewRequired, contracts.SecurityBlock
+	const safe, review, block = contracts.SafeAuto, contracts.ReviewRequired, contracts.SecurityBlock
 	var rows []Transition
 	for _, p := range []Place{
+		{safe, contracts.DeadDiscarded, false},
 		{review, contracts.DeadAwaitingReview, false},
 		{review, contracts.DeadDiscarded, false},
 		{block, contracts.DeadBlocked, false},

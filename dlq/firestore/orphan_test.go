@@ -56,6 +56,43 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
+// TestAnOrphanThatIsDeliveredMeanwhile: an instance with another catalog begins to relay
+// its outbox before anybody hears of that. What it delivers was delivered, though the
+// dead letter was given up underneath; what fails brings nothing back.
+func TestAnOrphanThatIsDeliveredMeanwhile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		asked   bool
+		replays int
+		result  dlq.Result
+		want    contracts.DeadState
+	}{
+		"delivered":          {false, 0, dlq.Result{Acked: []string{"FUNNEL"}}, contracts.DeadReplayed},
+		"delivered, asked":   {true, 0, dlq.Result{Acked: []string{"FUNNEL"}}, contracts.DeadReplayed},
+		"failed":             {false, 0, dlq.Result{Errors: []contracts.AttemptError{{Target: "FUNNEL", Code: "Internal"}}}, contracts.DeadDiscarded},
+		"failed a last time": {false, 4, dlq.Result{Errors: []contracts.AttemptError{{Target: "FUNNEL", Code: "Internal"}}}, contracts.DeadDiscarded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t, newCloud(t))
+			i := f.letter("wsOutbox", "Anything", "w1", 1)
+			i.Replays = tc.replays
+			f.bury(i)
+			if tc.asked {
+				f.decide(i.ID, dlq.Replay, operator)
+			}
+			relays, began := f.queue, f.item(i.ID)
+			f.without("wsOutbox")
+			f.decide(i.ID, dlq.Discard, operator)
+			if _, err := relays.End(t.Context(), began, tc.result); err != nil {
+				t.Fatalf("its end is refused: %v", err)
+			}
+			got := f.item(i.ID)
+			if got.Tier != contracts.SafeAuto || got.State != tc.want || !got.NextReplayAt.IsZero() || got.Replays != tc.replays+1 {
+				t.Errorf("it is %s of %s after %d replays, next at %s; want %s of SAFE_AUTO", got.State, got.Tier, got.Replays, got.NextReplayAt, tc.want)
+			}
+		})
+	}
+}
+
 // TestWhatAnotherInstanceRelaysIsNoOrphan: catalogs differ during a rollout, or for
 // good; what one instance decides is carried out by the one that has the outbox.
 func TestWhatAnotherInstanceRelaysIsNoOrphan(t *testing.T) {
