@@ -23,6 +23,16 @@ type releaser struct {
 	bell  <-chan struct{}
 	wake  chan struct{} // the bell, or a listener that heard of a release on another instance
 	all   *underWay
+	look  look
+}
+
+// look is how far a look through the releases has come. It rests while every place is
+// taken, and goes on where it was when there is one: so each of them is read once, however
+// many they are.
+type look struct {
+	midway  bool          // it has begun and not come to its end
+	after   string        // where its next page begins; "" midway: there is none
+	waiting []*dlq.Freeze // of its last page, those that had no place
 }
 
 func newReleaser(q Queue, cfg Config) *releaser {
@@ -51,26 +61,49 @@ func (r *releaser) releaseAll(ctx context.Context) error {
 		return err
 	}
 	if !r.cfg.Leads() {
+		r.look = look{}
 		return nil
 	}
-	for after := ""; ; {
-		c, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
-		page, next, err := r.queue.Releases(c, after)
-		cancel()
-		if err != nil {
+	for rested := r.look.midway; ; {
+		for n, freeze := range r.look.waiting {
+			if !r.begin(ctx, freeze) {
+				r.look.waiting, r.look.midway = r.look.waiting[n:], true
+				return nil
+			}
+		}
+		r.look.waiting = nil
+		if r.look.midway && r.look.after == "" {
+			r.look.midway = false
+			r.all.forget()
+			if !rested {
+				return nil
+			}
+			rested = false // what was released while it rested may stand before what it has read
+		}
+		if err := r.page(ctx); err != nil {
 			return err
 		}
-		for _, freeze := range page {
-			r.all.begin(ctx, freeze.AggregateID, func(ctx context.Context) error { return r.release(ctx, freeze) }, func(err error) {
-				r.cfg.Metrics.releases.WithLabelValues(outcomeFailed).Inc()
-				r.cfg.Log.Warn("release frozen aggregate, trying again", zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Error(err))
-			})
-		}
-		if after = next; after == "" {
-			r.all.forget()
-			return nil
-		}
 	}
+}
+
+// page reads the look's next page.
+func (r *releaser) page(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
+	defer cancel()
+	page, next, err := r.queue.Releases(ctx, r.look.after)
+	if err != nil {
+		return err
+	}
+	r.look = look{midway: true, after: next, waiting: page}
+	return nil
+}
+
+// begin begins a release, and reports false when there is no place for it.
+func (r *releaser) begin(ctx context.Context, freeze *dlq.Freeze) bool {
+	return r.all.begin(ctx, freeze.AggregateID, func(ctx context.Context) error { return r.release(ctx, freeze) }, func(err error) {
+		r.cfg.Metrics.releases.WithLabelValues(outcomeFailed).Inc()
+		r.cfg.Log.Warn("release frozen aggregate, trying again", zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Error(err))
+	})
 }
 
 // release turns back what is held, then ends the freeze. No record can become

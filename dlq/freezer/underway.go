@@ -43,9 +43,10 @@ func newUnderWay(cfg Config, again func()) *underWay {
 }
 
 // begin tries a release beside the others, unless it is under way, waits for its next
-// try, or has no place yet: then it is begun at another look. failed is told why it
-// failed.
-func (u *underWay) begin(ctx context.Context, aggregateID string, release func(context.Context) error, failed func(error)) {
+// try, or has no place yet. It reports false where every place is taken: then the
+// caller offers it again, once it is rung for. One that failed before and has no place
+// among its like waits for another look. failed is told why it failed.
+func (u *underWay) begin(ctx context.Context, aggregateID string, release func(context.Context) error, failed func(error)) (placed bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	t := u.tries[aggregateID]
@@ -56,10 +57,13 @@ func (u *underWay) begin(ctx context.Context, aggregateID string, release func(c
 	t.seen = true
 	switch {
 	case t.running || time.Now().Before(t.until):
-		return
-	case u.running == releasesAtOnce, t.failed && u.repeated == releasesAtOnce/2:
+		return true
+	case u.running == releasesAtOnce:
 		u.more = true
-		return
+		return false
+	case t.failed && u.repeated == releasesAtOnce/2:
+		u.more = true
+		return true
 	}
 	t.running = true
 	u.running++
@@ -73,6 +77,7 @@ func (u *underWay) begin(ctx context.Context, aggregateID string, release func(c
 		}
 		u.end(aggregateID, t, err)
 	})
+	return true
 }
 
 // end notes that a try is over.
