@@ -10,7 +10,7 @@ import (
 type Item struct {
 	ID               string
 	Tier             contracts.Tier // may become another; OriginalTier does not
-	OriginalTier     contracts.Tier
+	OriginalTier     contracts.Tier // under which it died; of one that was restored, its event's own
 	State            contracts.DeadState
 	Reason           contracts.Reason
 	Outbox           string

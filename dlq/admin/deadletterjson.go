@@ -11,7 +11,7 @@ import (
 type DeadLetter struct {
 	ID               string              `json:"id" example:"7f0c:acc-1:3" doc:"The idempotency key, escaped where Firestore forbids a character."`
 	Tier             contracts.Tier      `json:"tier" enum:"SAFE_AUTO,REVIEW_REQUIRED,SECURITY_BLOCK" doc:"What may be done with it."`
-	OriginalTier     contracts.Tier      `json:"originalTier" doc:"The tier in which it started."`
+	OriginalTier     contracts.Tier      `json:"originalTier" doc:"The tier in which it started: under which it died. That of a violation of the contract is REVIEW_REQUIRED at the least, whatever the event's own; of one that was restored it is the event's own."`
 	State            contracts.DeadState `json:"state" enum:"scheduled,awaiting_review,blocked,authorized,replayed,discarded" doc:"Where it stands."`
 	Open             bool                `json:"open" doc:"It was neither replayed nor discarded."`
 	Reason           contracts.Reason    `json:"reason" example:"ATTEMPTS_EXHAUSTED" doc:"Why it was dead-lettered."`
