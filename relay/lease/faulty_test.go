@@ -26,6 +26,7 @@ type faults struct {
 	mute   bool                    // commits are judged and applied, and not answered in time
 	lose   int                     // the answers of so many commits are lost
 	commit func([]dlq.Write) error // judges commits before the store does
+	get    func() error            // judges reads of documents before the store does
 }
 
 // with changes the faults.
@@ -68,6 +69,11 @@ func (c *faulty) way(ctx context.Context) error {
 func (c *faulty) Get(ctx context.Context, collection string, ids ...string) ([]dlq.Doc, error) {
 	if err := c.way(ctx); err != nil {
 		return nil, err
+	}
+	if f := c.now(); f.get != nil {
+		if err := f.get(); err != nil {
+			return nil, err
+		}
 	}
 	docs, err := c.store.Get(ctx, collection, ids...)
 	if back := c.way(ctx); back != nil {

@@ -58,6 +58,7 @@ func (k *Keeper) nextOfStop() time.Time {
 // unregister deletes the registration, unless another goes by its name.
 func (k *Keeper) unregister(ctx context.Context) {
 	for k.me != nil {
+		tried := k.me.updated
 		nonce, _ := k.nonces.next()
 		_, err := k.commit(ctx, dlq.Write{Collection: contracts.CollectionLeases, ID: k.me.id, Op: dlq.OpDelete, IfUnchangedSince: k.me.updated}, ring(nonce))
 		switch {
@@ -66,6 +67,9 @@ func (k *Keeper) unregister(ctx context.Context) {
 		case isRefused(err):
 			if len(k.reconcile(ctx, []*claim{k.me}, k.config.Term/callEvery)) > 0 {
 				return // nothing that is known helps; it runs out by itself
+			}
+			if k.me != nil && k.me.updated.Equal(tried) { // it could not be read
+				sleep(ctx, k.retryPause())
 			}
 		default:
 			k.log.Warn("delete registration", zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
