@@ -80,6 +80,9 @@ const (
 	CodePanic     = "PANIC"       // the handler panicked
 	CodeTimeout   = "TIMEOUT"     // the handler did not end within its lease
 	CodeAbandoned = "WORKER_DIED" // the worker of the last attempt did not come back
+	// The document came with its attempts used up, and no worker had it: somebody has written its
+	// status, or lowered how many attempts there are.
+	CodeExhausted = "ATTEMPTS_USED_UP"
 	// Firestore does not take what is to be written of the document.
 	CodeUnwritable = "UNWRITABLE"
 	// The SDK cannot read the document.

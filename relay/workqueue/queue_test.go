@@ -116,6 +116,8 @@ func staleIsReclaimed(r *rig) {
 	long := time.Now().Add(-time.Hour)
 	r.put("errands/a:stale", map[string]any{"status": "processing", "lockedAt": long, "owner": "gone/1", "attempts": 1})
 	r.put("errands/a:last", map[string]any{"status": "processing", "lockedAt": long, "owner": "gone/2", "attempts": 2})
+	r.put("errands/a:used", map[string]any{"status": "pending", "attempts": 3})
+	r.put("towns/a/chores/used", map[string]any{"status": "pending", "attempts": 4})
 	r.put("errands/a:held", map[string]any{"status": "processing", "lockedAt": time.Now(), "owner": "alive/1"})
 	r.put("errands/a:odd", map[string]any{"status": "processing", "lockedAt": "yesterday"})
 	r.put("towns/a/chores/stale", map[string]any{"status": "processing", "lockUntil": long, "attempts": 1})
@@ -135,6 +137,11 @@ func staleIsReclaimed(r *rig) {
 		got := r.until(path, hasStatus("dead"))
 		if got["lastErrorCode"] != CodeAbandoned || got["attempts"] != int64(3) {
 			r.t.Errorf("%s is %v", path, got)
+		}
+	}
+	for path, attempts := range map[string]int64{"errands/a:used": 3, "towns/a/chores/used": 4} {
+		if got := r.until(path, hasStatus("dead")); got["lastErrorCode"] != CodeExhausted || got["attempts"] != attempts {
+			r.t.Errorf("%s, which no worker had, is %v", path, got)
 		}
 	}
 	q.stop()

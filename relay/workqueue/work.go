@@ -13,6 +13,7 @@ var (
 	// errAbandoned: a document is claimed whose attempts are used up, and none of them
 	// has closed it.
 	errAbandoned = errors.New("the worker of the last attempt did not come back")
+	errExhausted = errors.New("it was pending with its attempts used up: requeue it, so that it has all of them again")
 	errLate      = errors.New("the claim took most of its lease")
 )
 
@@ -158,7 +159,10 @@ func (c *Claim) given() settlement {
 	if c.hopeless != nil {
 		return c.failed(failureOf(c.hopeless, c.Attempt))
 	}
-	return c.failed(failureOf(Coded(CodeAbandoned, errAbandoned), c.counted))
+	if c.Reclaimed {
+		return c.failed(failureOf(Coded(CodeAbandoned, errAbandoned), c.counted))
+	}
+	return c.failed(failureOf(Coded(CodeExhausted, errExhausted), c.counted))
 }
 
 // failed is what is written of a failed attempt.

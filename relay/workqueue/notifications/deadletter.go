@@ -20,7 +20,7 @@ const (
 // own ID beside it.
 func (h *Handler) dead(c *workqueue.Claim, f workqueue.Failure) workqueue.Outcome {
 	switch f.Code {
-	case workqueue.CodeAbandoned, workqueue.CodeUnreadable, workqueue.CodeUnwritable: // no attempt of this run has its line
+	case workqueue.CodeAbandoned, workqueue.CodeExhausted, workqueue.CodeUnreadable, workqueue.CodeUnwritable: // no attempt of this run has its line
 		path := relative(c.Ref)
 		e, _ := h.read(path, c.Data)
 		h.tell(path, e, f.Attempts, progress{result: Failed}, 0, f.Code, f.Err)
