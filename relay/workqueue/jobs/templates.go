@@ -21,8 +21,8 @@ type Text struct{ Title, Body string }
 
 // ParseTemplates reads templates in YAML: by ID a title of one line and a body, in the language
 // of Go's text/template. They see .event (the domain event's fields, so that its payload is
-// .event.payload), .orgId and .recipientId. A name that is not there is an error when the
-// message is made. All faults are told at once.
+// .event.payload), .orgId and .recipientId. A name that is not there, and a value to be
+// written that is null, is an error when the message is made. All faults are told at once.
 //
 //	matter-created:
 //	  title: New matter {{.event.payload.name}}
@@ -46,6 +46,8 @@ func NewTemplates(texts map[string]Text) (Templates, error) {
 		parsed, err := template.New(id + "." + part).Option("missingkey=error").Parse(text)
 		if err != nil {
 			faults = append(faults, err.Error())
+		} else {
+			refuseNull(parsed)
 		}
 		if text == "" {
 			faults = append(faults, id+": "+part+" is missing")

@@ -1,0 +1,58 @@
+package jobs
+
+import (
+	"errors"
+	"text/template"
+	"text/template/parse"
+)
+
+// present is the name of the function that each value passes on its way into the text. No template can
+// call it, as it is made known once they are parsed.
+const present = "_present"
+
+var errNull = errors.New("a value that the text needs is null")
+
+// refuseNull has a template fail where it would write a value that is null, for which text/template
+// writes "<no value>" to people. Asking whether a value is there stays as it is.
+func refuseNull(t *template.Template) {
+	t.Funcs(template.FuncMap{present: func(v any) (any, error) {
+		if v == nil {
+			return nil, errNull
+		}
+		return v, nil
+	}})
+	for _, part := range t.Templates() {
+		if part.Tree != nil {
+			refuseNullIn(part.Tree, part.Root)
+		}
+	}
+}
+
+// refuseNullIn goes through the nodes that write values, and those that have such within.
+func refuseNullIn(tree *parse.Tree, n parse.Node) {
+	branch := func(b *parse.BranchNode) {
+		refuseNullIn(tree, b.List)
+		refuseNullIn(tree, b.ElseList)
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		if n == nil {
+			return
+		}
+		for _, within := range n.Nodes {
+			refuseNullIn(tree, within)
+		}
+	case *parse.IfNode:
+		branch(&n.BranchNode)
+	case *parse.RangeNode:
+		branch(&n.BranchNode)
+	case *parse.WithNode:
+		branch(&n.BranchNode)
+	case *parse.ActionNode:
+		if len(n.Pipe.Decl) > 0 {
+			return // it writes nothing
+		}
+		name := parse.NewIdentifier(present).SetPos(n.Pos).SetTree(tree)
+		n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{name}})
+	}
+}
