@@ -17,20 +17,23 @@ func (l *line) leave(last string, s span) {
 		t.behind = map[string]span{}
 	}
 	t.behind[last] = s
+	l.weigh(s.tenant, t)
 }
 
 // hungry reports whether a tenant with more in Firestore than fits here is almost
-// without.
-func (l *line) hungry() bool {
-	for _, t := range l.tenants {
-		if l.wants(t) {
-			return true
-		}
-	}
-	return false
-}
+// without. It is asked for each document that is given out, and looks at no tenant.
+func (l *line) hungry() bool { return len(l.wanting) > 0 }
 
 func (l *line) wants(t *tenantWay) bool { return len(t.behind) > 0 && len(t.ready) <= l.batch/10 }
+
+// weigh notes whether a tenant is hungry, after a change of what is ready or left behind.
+func (l *line) weigh(name string, t *tenantWay) {
+	if l.wants(t) {
+		l.wanting[name] = true
+	} else {
+		delete(l.wanting, name)
+	}
+}
 
 // round begins a round and returns what it looks at: all, which is an empty span, or of each
 // hungry tenant a span, by chance where it has several. What it leaves there it tells again.
@@ -38,20 +41,20 @@ func (l *line) round(all bool) (of []span) {
 	if all {
 		for name, t := range l.tenants {
 			t.behind = nil
-			l.turned(name, t)
+			l.forget(name, t)
 		}
+		clear(l.wanting)
 		return []span{{}}
 	}
-	for name, t := range l.tenants {
-		if !l.wants(t) {
-			continue
-		}
+	for name := range l.wanting {
+		t := l.tenants[name]
 		for last, s := range t.behind {
 			of = append(of, s)
 			delete(t.behind, last)
 			break
 		}
-		l.turned(name, t)
+		l.weigh(name, t)
+		l.forget(name, t)
 	}
 	return of
 }

@@ -21,6 +21,7 @@ type line struct {
 	horizon time.Duration         // what is due later than this a later round brings
 	most    int                   // items that are due later, at most
 	tenants map[string]*tenantWay // those with something ready, or left behind
+	wanting map[string]bool       // names of those that are hungry: see wants
 	turns   []string              // tenants with something ready, in the order of their turns
 	later   byTime
 	waiting map[string]*item // by path: ready or later
@@ -45,7 +46,7 @@ type busy struct {
 func newLine(batch int, horizon time.Duration) *line {
 	return &line{
 		batch: batch, horizon: horizon, most: 100 * batch, full: 1000 * batch,
-		tenants: map[string]*tenantWay{}, waiting: map[string]*item{}, busy: map[string]*busy{},
+		tenants: map[string]*tenantWay{}, wanting: map[string]bool{}, waiting: map[string]*item{}, busy: map[string]*busy{},
 	}
 }
 
@@ -95,6 +96,7 @@ func (l *line) queue(it *item) bool {
 		l.turns = append(l.turns, it.tenant)
 	}
 	t.ready = append(t.ready, it)
+	l.weigh(it.tenant, t)
 	l.waiting[it.state.path] = it
 	l.ready++
 	return true
@@ -118,6 +120,7 @@ func (l *line) drop(it *item) {
 			if other == it {
 				t.ready = append(t.ready[:i], t.ready[i+1:]...)
 				l.ready--
+				l.weigh(it.tenant, t)
 				l.turned(it.tenant, t)
 				return
 			}
@@ -142,7 +145,12 @@ func (l *line) turned(name string, t *tenantWay) {
 			break
 		}
 	}
-	if len(t.behind) == 0 {
+	l.forget(name, t)
+}
+
+// forget forgets a tenant of which nothing is ready, and nothing left behind.
+func (l *line) forget(name string, t *tenantWay) {
+	if len(t.ready) == 0 && len(t.behind) == 0 {
 		delete(l.tenants, name)
 	}
 }
@@ -179,11 +187,11 @@ func (l *line) next(now time.Time) (it *item, wait time.Duration) {
 	l.ready--
 	delete(l.waiting, it.state.path)
 	l.busy[it.state.path] = &busy{}
+	l.weigh(name, t)
 	if len(t.ready) > 0 {
 		l.turns = append(l.turns, name)
-	} else if len(t.behind) == 0 {
-		delete(l.tenants, name)
 	}
+	l.forget(name, t)
 	return it, 0
 }
 
