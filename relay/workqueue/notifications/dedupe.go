@@ -8,6 +8,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/api/iterator"
+
+	"outboxrelay/relay/firestore/readable"
 )
 
 // dedupes reports whether the event is held against others. One without a key has no
@@ -24,7 +26,7 @@ func (d *dispatch) dedupes() bool { return d.event.dedupeKey != "" && d.settings
 func (d *dispatch) twin(ctx context.Context, marker *firestore.DocumentSnapshot, now time.Time) (queueID string, err error) {
 	since := now.Add(-d.settings.DedupeWindow)
 	if marker.Exists() {
-		data := marker.Data()
+		data, _ := readable.Parts(marker, []string{fieldCreatedAt, fieldQueueID, fieldSourceEventID})
 		at, _ := data[fieldCreatedAt].(time.Time)
 		id, ok := data[fieldQueueID].(string)
 		if ok && data[fieldSourceEventID] != d.event.id && !at.Before(since) {
@@ -52,7 +54,7 @@ func (d *dispatch) unmarked(ctx context.Context, since time.Time) (queueID strin
 		if err != nil {
 			return "", fmt.Errorf("look for the same dedupeKey: %w", err)
 		}
-		data := queue.Data()
+		data, _ := readable.Parts(queue, []string{fieldSourceEventID, fieldClientID, fieldCondominiumID})
 		if data[fieldSourceEventID] != d.event.id && data[fieldClientID] == d.event.tenant.ClientID && data[fieldCondominiumID] == d.event.tenant.CondominiumID {
 			return queue.Ref.ID, nil
 		}

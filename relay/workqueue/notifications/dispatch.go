@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
 )
 
@@ -158,7 +159,7 @@ func (d *dispatch) stands(event *firestore.DocumentSnapshot) (done progress, err
 	if !event.Exists() {
 		return done, workqueue.ErrLost
 	}
-	data := event.Data()
+	data, _ := readable.Parts(event, []string{fieldWorkerID, fieldStatus, fieldQueueID})
 	mine := data[fieldWorkerID] == d.token
 	switch {
 	case mine && data[fieldStatus] == StatusProcessing:

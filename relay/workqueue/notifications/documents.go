@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
+
+	"outboxrelay/relay/firestore/readable"
 )
 
 // What a document and a commit may hold, in bytes as sizeOf counts them. Firestore takes
@@ -67,7 +69,7 @@ type standing struct {
 
 // standing reads the event's own queue document.
 func (d *dispatch) standing(queue *firestore.DocumentSnapshot) (s standing, err error) {
-	data := queue.Data()
+	data, _ := readable.Parts(queue, []string{fieldRecipients, fieldWritten, fieldSourceEventID})
 	list, ok := data[fieldRecipients].([]any)
 	written, counted := data[fieldWritten].(int64)
 	if data[fieldSourceEventID] != d.event.id || !ok || !counted {

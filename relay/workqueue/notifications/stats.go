@@ -7,6 +7,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
 )
 
@@ -80,7 +81,9 @@ func Hours(ctx context.Context, client *firestore.Client, tenant Tenant, from, b
 	}
 	out := make([]Stats, 0, len(docs))
 	for _, doc := range docs {
-		data := doc.Data()
+		data, _ := readable.Parts(doc, []string{
+			fieldHour, fieldProcessedEvents, fieldDedupedEvents, fieldNotificationsWritten, fieldFailedEvents, fieldDispatchLatencyMs,
+		})
 		number := func(name string) int64 { n, _ := data[name].(int64); return n }
 		hour, _ := data[fieldHour].(time.Time)
 		out = append(out, Stats{
