@@ -35,7 +35,7 @@ func (v *View) history(i *Item, snap *firestore.DocumentSnapshot, letters []*fir
 	}
 	if i.LastErrorCode != "" || i.LastError != "" {
 		text := "the last failure: " + cmp.Or(i.LastErrorCode, "no code")
-		if i.Attempts > 0 {
+		if i.Attempts > 0 && i.Status != v.Vocabulary.Processing { // else they may count one that has not failed
 			text = fmt.Sprintf("attempt %d failed: %s", i.Attempts, cmp.Or(i.LastErrorCode, "no code"))
 		}
 		failed := time.Time{}

@@ -18,7 +18,7 @@ type View struct {
 	// own; ok is false where no tenant has that name. nil: the vocabulary has a TenantField.
 	Collection func(tenant string) (path string, ok bool)
 	ClosedAt   string // field of the time of its end
-	// DeadLetter returns the path of the letter that a bad end leaves, and the field of its time; nil: none.
+	// DeadLetter returns the path of the letter that a bad end leaves; nil: none.
 	DeadLetter func(path string) string
 	// Requeued are updates beside the engine's of a document that is tried again; nil: none.
 	Requeued []firestore.Update
