@@ -39,7 +39,7 @@ type event struct {
 // errInvalid is of an event that no further attempt makes better.
 var errInvalid = errors.New("the event is invalid")
 
-// parse reads an event and checks it. The error is errInvalid and names every fault; the
+// parse reads an event and checks it. The error is errInvalid and names the faults, maxFaults at most; the
 // event has then what could be read, for the dead letter and the log.
 func parse(tenant Tenant, id string, fields map[string]any) (event, error) {
 	p := parser{fields: fields}
@@ -60,19 +60,30 @@ func parse(tenant Tenant, id string, fields map[string]any) (event, error) {
 	}
 	p.channels()
 	e.scope, e.userIDs = p.audience()
+	if p.more > 0 {
+		p.faults = append(p.faults, fmt.Errorf("and %d faults more", p.more))
+	}
 	if len(p.faults) > 0 {
 		return e, fmt.Errorf("%w: %w", errInvalid, errors.Join(p.faults...))
 	}
 	return e, nil
 }
 
+// maxFaults bounds what an event's lists of a hundred thousand faults say in logs and errors.
+const maxFaults = 30
+
 // parser collects faults.
 type parser struct {
 	fields map[string]any
 	faults []error
+	more   int // faults that are counted alone
 }
 
 func (p *parser) wrong(format string, args ...any) {
+	if len(p.faults) >= maxFaults {
+		p.more++
+		return
+	}
 	p.faults = append(p.faults, fmt.Errorf(format, args...))
 }
 

@@ -2,12 +2,23 @@ package notifications
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// TestFaultsOfAnEventAreBounded: whoever may create events does not fill the log with one.
+func TestFaultsOfAnEventAreBounded(t *testing.T) {
+	t.Parallel()
+	tenant := Tenant{"c", "d"}
+	_, err := parse(tenant, "e", eventFields(tenant, with("channels", slices.Repeat([]any{"x"}, 1000)), with("audience", map[string]any{"scope": "specific_users", "userIds": slices.Repeat([]any{""}, 100_000)})))
+	if !errors.Is(err, errInvalid) || len(err.Error()) > 4<<10 || !strings.Contains(err.Error(), "100970 faults more") {
+		t.Errorf("the error has %d bytes and ends in %q", len(err.Error()), err.Error()[len(err.Error())-50:])
+	}
+}
 
 func TestParse(t *testing.T) {
 	t.Parallel()
