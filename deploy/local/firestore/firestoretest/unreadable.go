@@ -27,10 +27,18 @@ type spoiling struct {
 
 func (s *spoiling) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
-	if got, ok := m.(*firestorepb.BatchGetDocumentsResponse); ok && err == nil {
-		if v := got.GetFound().GetFields()[s.field]; v != nil {
-			v.ValueType = &firestorepb.Value_ReferenceValue{ReferenceValue: "projects/p/databases/(default)"}
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	var doc *firestorepb.Document
+	switch got := m.(type) {
+	case *firestorepb.BatchGetDocumentsResponse:
+		doc = got.GetFound()
+	case *firestorepb.RunQueryResponse:
+		doc = got.GetDocument()
+	}
+	if v := doc.GetFields()[s.field]; v != nil {
+		v.ValueType = &firestorepb.Value_ReferenceValue{ReferenceValue: "projects/p/databases/(default)"}
+	}
+	return nil
 }
