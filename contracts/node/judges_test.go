@@ -43,7 +43,6 @@ type judged struct {
 // judgedAlike fails where a producer's judgement of a payload is not the relay's.
 func judgedAlike(t *testing.T, cases []judged) {
 	t.Helper()
-	thorough.Long(t) // it is npm and Node that take it
 	var events strings.Builder
 	files, said, want := fstest.MapFS{}, map[string][]json.RawMessage{}, map[string][]bool{}
 	for i, c := range cases {
@@ -88,6 +87,7 @@ func judgedAlike(t *testing.T, cases []judged) {
 
 // A pattern is that of the relay's engine: JavaScript reads some of them otherwise, and cannot read others.
 func TestPatternsAreTheRelays(t *testing.T) {
+	thorough.Long(t) // it is npm and Node that take it
 	texts := []string{
 		"", "a", "A", "ab", "AB", "a\nb", "a\n", "\n", "\r", "a\rb", "\u2028", " ", "\u00a0", "\ufeff", "\v", "\t", "1", "\u0663", "é", "É", "aé", "\u017f", "\u212a", "k", "K", "ſ",
 		"ß", "ẞ", "😀", "a😀", "a-b", "a.b", "a/b", "]", "\\", "^", "$", "aaaa", "_", "α", "Σ", "ς", "\u0085", "日本", "a]", "x{2}", "xx", "\x7f",
@@ -113,6 +113,7 @@ func TestPatternsAreTheRelays(t *testing.T) {
 
 // Names that every object of JavaScript has are absent like others where a payload does not give them.
 func TestNamesOfObjectsAreTheRelays(t *testing.T) {
+	thorough.Long(t) // it is npm and Node that take it
 	var cases []judged
 	for _, name := range []string{"constructor", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf"} {
 		n := quote(name)
