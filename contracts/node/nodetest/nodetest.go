@@ -20,14 +20,12 @@ const patience = 5 * time.Minute
 // not installed.
 func Build(t testing.TB, dir string) string {
 	t.Helper()
+	Installed(t, dir)
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tsc := filepath.Join(dir, "node_modules", "typescript", "bin", "tsc")
-	if _, err := os.Stat(tsc); err != nil {
-		t.Skip("the packages of contracts/node are not installed: make node-packages")
-	}
 	out, err := os.MkdirTemp(dir, "build-") //nolint:usetesting // below dir, from where node finds the packages
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +33,15 @@ func Build(t testing.TB, dir string) string {
 	t.Cleanup(func() { _ = os.RemoveAll(out) })
 	Run(t, dir, nil, tsc, "-p", dir, "--outDir", out)
 	return out
+}
+
+// Installed skips the test where npm's packages are not installed in dir, the directory of
+// contracts/node.
+func Installed(t testing.TB, dir string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", "typescript", "bin", "tsc")); err != nil {
+		t.Skip("the packages of contracts/node are not installed: make node-packages")
+	}
 }
 
 // Run runs node in dir, with more in its environment, and returns its standard output.

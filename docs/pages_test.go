@@ -1,0 +1,47 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// root is the directory of the module.
+const root = ".."
+
+// pages returns the repository's pages, by their paths.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	repository := os.DirFS(root)
+	err := fs.WalkDir(repository, ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" || entry.Name() == "dist"):
+			return fs.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(path, ".md"):
+			text, err := fs.ReadFile(repository, path)
+			all[path] = string(text)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 40 {
+		t.Fatalf("there are %d pages: too few are found", len(all))
+	}
+	return all
+}
+
+// fenced returns what stands between fences of a language.
+func fenced(text, language string) (out []string) {
+	for _, m := range regexp.MustCompile("(?ms)^\\s*```"+language+"\n(.*?)^\\s*```$").FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
