@@ -4,12 +4,16 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // root is the directory of the module.
 const root = ".."
+
+// unread are directories of what is not the repository's own.
+var unread = []string{".git", "bin", "dist", "node_modules"}
 
 // pages returns the repository's pages, by their paths.
 func pages(t *testing.T) map[string]string {
@@ -20,7 +24,7 @@ func pages(t *testing.T) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" || entry.Name() == "dist"):
+		case entry.IsDir() && slices.Contains(unread, entry.Name()):
 			return fs.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(path, ".md"):
 			text, err := fs.ReadFile(repository, path)

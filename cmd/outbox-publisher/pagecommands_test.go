@@ -12,13 +12,17 @@ import (
 )
 
 // ofPages finds commands of this program in a page, up to the end of a line, of a quotation or of a pipe's piece.
-var ofPages = regexp.MustCompile("(?m)(?:^|`|xargs )outbox-publisher([^|`\n]*)")
+var ofPages = regexp.MustCompile("(?m)(?:^(?:bin/)?|`|xargs )outbox-publisher( [^|`#>&\n]*)")
 
-// Each command of this program that a playbook names is one that it takes. IDs stand in capitals.
-func TestPlaybookCommandsParse(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/playbooks/*.md")
-	if err != nil {
-		t.Fatal(err)
+// Each command of this program that a page names is one that it takes. IDs stand in capitals.
+func TestPageCommandsParse(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"docs/*.md", "docs/playbooks/*.md", "deploy/heroku/*.md"} {
+		found, err := filepath.Glob("../../" + pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("pages: %v, %v", found, err)
+		}
+		pages = append(pages, found...)
 	}
 	parsed := 0
 	for _, name := range pages {
@@ -38,7 +42,7 @@ func TestPlaybookCommandsParse(t *testing.T) {
 			parsed++
 		}
 	}
-	if parsed < 5 {
+	if parsed < 15 {
 		t.Errorf("%d commands were parsed, want more", parsed)
 	}
 }
