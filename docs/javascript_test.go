@@ -10,6 +10,7 @@ import (
 	"outboxrelay/contracts/node/nodetest"
 	"outboxrelay/deploy/local/firestore"
 	"outboxrelay/deploy/local/firestore/firestoretest"
+	"outboxrelay/deploy/local/thorough"
 )
 
 // nodeDir is from where Node finds its packages.
@@ -24,6 +25,7 @@ func runJavaScript(t *testing.T, env []string, module string) string {
 // The queries of docs/QUEUES.md need no index but those of firestore.indexes.json, without which the
 // embedded Firestore refuses them, and find what no queue knows.
 func TestQueriesOfTheQueuesPage(t *testing.T) {
+	thorough.Long(t) // it is Node that takes it
 	nodetest.Installed(t, nodeDir)
 	_, address := firestoretest.Start(t, firestore.Options{})
 	env := []string{"FIRESTORE_EMULATOR_HOST=" + address, "GOOGLE_CLOUD_PROJECT=p-" + uuid.NewString()[:8]}
