@@ -31,6 +31,7 @@ func TestPagesNameWhatIs(t *testing.T) {
 		"a variable": {"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[`=]", in("", ""), 200},
 		"a metric":   {`\b((?:relay|workqueue)_[a-z0-9_]+?)(?:_bucket|_count|_sum)?\b`, in("", ""), 80},
 		"a test":     {`\b(Test[A-Z]\w+)[^\w.…]`, in("func ", "("), 50},
+		"a log line": {`jsonPayload\.message[=:]"([^"]+)"`, in(`"`, ""), 4},
 		"a target":   {"`make ([a-z-]+)", in("\n", ":"), 30},
 		"a file": {"`((?:\\w[\\w.-]*/)+[\\w.-]+\\.(?:go|yaml|json|ts|mjs|tf|rules))`", func(page, name string) bool {
 			_, fromRoot := os.Stat(path.Join(root, name))
