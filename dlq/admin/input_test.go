@@ -58,6 +58,17 @@ func TestStrictQueries(t *testing.T) {
 	}
 }
 
+func TestNoTimeIsToldOnce(t *testing.T) {
+	f := setup(t)
+	for _, path := range []string{"/dlq", "/dlq/count", "/audit"} {
+		f.pass(time.Second)
+		p := read[admin.Problem](f.do("dev-viewer", http.MethodGet, path+"?from=yesterday", ""), http.StatusUnprocessableEntity)
+		if want := "query.from: expected a time in RFC 3339, as 2026-03-01T10:00:00Z"; p.Detail != want || len(p.Errors) != 1 {
+			t.Errorf("%s: got %q and %d errors, want %q alone", path, p.Detail, len(p.Errors), want)
+		}
+	}
+}
+
 func TestFiltersReachTheQueue(t *testing.T) {
 	f := setup(t)
 	a := f.do("dev-viewer", http.MethodGet, "/dlq?eventId=e&eventType=T&traceId=t%2F1&aggregateId=a+b&tier=SAFE_AUTO&state=scheduled&outbox=o"+

@@ -11,13 +11,15 @@ import (
 // given: an order that takes what died before it would take everything.
 const notThatTime = "nothing has that time: leave it out"
 
-// zeroTimes refuses the zero time for query parameters that were given.
+// zeroTimes refuses the zero time for query parameters that were given. One that is no time
+// is zero as well, and is told of otherwise.
 func zeroTimes(ctx huma.Context, from, to time.Time) (faults []error) {
 	for _, p := range []struct {
 		name string
 		is   time.Time
 	}{{"from", from}, {"to", to}} {
-		if ctx.Query(p.name) != "" && p.is.IsZero() {
+		_, err := time.Parse(time.RFC3339, ctx.Query(p.name))
+		if err == nil && p.is.IsZero() {
 			faults = append(faults, &huma.ErrorDetail{Location: "query." + p.name, Message: notThatTime})
 		}
 	}
