@@ -192,6 +192,9 @@ func (m *Memory) Settle(_ context.Context, ref Ref, end End, ttl time.Duration) 
 
 // CheckAndMarkProcessed implements Store.
 func (m *Memory) CheckAndMarkProcessed(_ context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
+	if err := CheckMark(consumer, eventID, ttl); err != nil {
+		return false, fmt.Errorf("mark event %s: %w", eventID, err)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()

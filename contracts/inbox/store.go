@@ -27,7 +27,7 @@ type Store interface {
 	Settle(ctx context.Context, ref Ref, end End, ttl time.Duration) error
 	// CheckAndMarkProcessed is the short form, without claim and order: it marks the event
 	// processed for ttl and returns false, or true where it was processed before. Of
-	// several that ask at the same time one gets false.
+	// several that ask at the same time one gets false. What CheckMark finds fault with is refused.
 	CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error)
 }
 

@@ -9,12 +9,17 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"outboxrelay/contracts/inbox"
 )
 
 // CheckAndMarkProcessed implements inbox.Store. Of a new event it makes the document, which
 // only one of many can: in transactions they would lock it against each other, and wait until
 // Firestore gives some of them up.
 func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
+	if err := inbox.CheckMark(consumer, eventID, ttl); err != nil {
+		return false, fmt.Errorf("mark event %s in Firestore: %w", eventID, err)
+	}
 	mark := event{Consumer: consumer, EventID: eventID, State: processed, Token: uuid.NewString()}
 	alreadyProcessed, err = s.makeMark(ctx, mark, ttl)
 	if code := status.Code(err); code == codes.AlreadyExists || code == codes.Aborted {

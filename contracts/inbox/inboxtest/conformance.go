@@ -40,6 +40,7 @@ func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 		{"an open event is forgotten after its time", openExpires},
 		{"the short form", checkAndMark},
 		{"the short form, asked by many", checkAndMarkByMany},
+		{"the short form refuses what would mark nothing, or the wrong event", checkAndMarkNothing},
 		{"odd names", oddNames},
 	} {
 		t.Run(test.name, func(t *testing.T) {

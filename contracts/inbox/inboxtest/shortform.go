@@ -56,3 +56,16 @@ func checkAndMarkByMany(t *testing.T, s *suite) {
 		t.Errorf("%v were told that they are the first, want one", first)
 	}
 }
+
+func checkAndMarkNothing(t *testing.T, s *suite) {
+	a := s.ask("agg", 1)
+	for _, ask := range []struct {
+		consumer, event string
+		ttl             time.Duration
+	}{{a.Consumer, a.EventID, 0}, {a.Consumer, a.EventID, -time.Hour}, {"", a.EventID, long}, {a.Consumer, "", long}} {
+		if already, err := s.store.CheckAndMarkProcessed(t.Context(), ask.consumer, ask.event, ask.ttl); already || err == nil {
+			t.Errorf("consumer %q, event %q for %v: already processed is %v and %v, want false and an error", ask.consumer, ask.event, ask.ttl, already, err)
+		}
+	}
+	s.want(a, inbox.Claimed)
+}

@@ -239,6 +239,9 @@ func ended(what string, ref inbox.Ref, held bool, err error) error {
 
 // CheckAndMarkProcessed implements inbox.Store.
 func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
+	if err := inbox.CheckMark(consumer, eventID, ttl); err != nil {
+		return false, fmt.Errorf("mark event %s in Postgres: %w", eventID, err)
+	}
 	batch := newBatch()
 	batch.Queue(`
 		INSERT INTO inbox_events AS e (consumer, event_id, aggregate_id, version, state, token, lease_until, next_attempt_at, expires_at)

@@ -112,6 +112,9 @@ func (s *Store) end(ctx context.Context, what string, script *goredis.Script, re
 
 // CheckAndMarkProcessed implements inbox.Store.
 func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
+	if err := inbox.CheckMark(consumer, eventID, ttl); err != nil {
+		return false, fmt.Errorf("mark event %s in Redis: %w", eventID, err)
+	}
 	already, err := checkAndMarkScript.Run(ctx, s.client, keys(consumer, eventID, ""), uuid.NewString(), millis(ttl)).Bool()
 	if err != nil {
 		return false, fmt.Errorf("mark event %s in Redis: %w", eventID, err)
