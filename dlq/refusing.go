@@ -3,6 +3,7 @@ package dlq
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"outboxrelay/contracts"
@@ -11,11 +12,12 @@ import (
 // maxReasonBytes bounds the reason of a decision.
 const maxReasonBytes = 1000
 
-// ReasonOf checks the reason of a decision and returns it trimmed.
+// ReasonOf checks the reason of a decision and returns it trimmed. One in which there is nothing to
+// be seen, such as a zero-width space, is none.
 func ReasonOf(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)
 	switch {
-	case reason == "":
+	case !strings.ContainsFunc(reason, visible):
 		return "", &Refusal{Kind: Invalid, Detail: "a reason is required", Hint: "say why, for those who read the audit"}
 	case len(reason) > maxReasonBytes:
 		return "", &Refusal{Kind: Invalid, Detail: fmt.Sprintf("the reason has %d bytes, more than %d", len(reason), maxReasonBytes), Hint: "shorten it, or refer to where the rest stands"}
@@ -24,6 +26,8 @@ func ReasonOf(reason string) (string, error) {
 	}
 	return reason, nil
 }
+
+func visible(r rune) bool { return unicode.IsPrint(r) && r != ' ' }
 
 // forbidden refuses what needs a higher role.
 func forbidden(a Actor, needs Role, what string) *Refusal {
