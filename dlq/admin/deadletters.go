@@ -61,12 +61,10 @@ func (a *api) deadLetters() {
 	register(a, route{
 		method: http.MethodGet, path: "/dlq", role: dlq.Viewer, name: "list-dead-letters", tag: tagDeadLetters,
 		summary: "List dead letters", description: "The latest first, without their records. All filters hold together.",
-		also: []int{http.StatusUnprocessableEntity},
 	}, a.listDeadLetters)
 	register(a, route{
 		method: http.MethodGet, path: "/dlq/groups", role: dlq.Viewer, name: "list-groups", tag: tagDeadLetters,
 		summary: "Count dead letters by event type and error", description: "Open ones, unless state or open is given. Within a page the most numerous is first.",
-		also: []int{http.StatusUnprocessableEntity},
 	}, a.listGroups)
 	register(a, route{
 		method: http.MethodGet, path: "/dlq/{id}", role: dlq.Viewer, name: "get-dead-letter", tag: tagDeadLetters,

@@ -84,7 +84,7 @@ type releaseInput struct {
 func (a *api) freezes() {
 	register(a, route{
 		method: http.MethodGet, path: "/freezes", role: dlq.Viewer, name: "list-freezes", tag: tagFreezes,
-		summary: "List frozen aggregates", description: "Those whose release is under way are among them.", also: []int{http.StatusUnprocessableEntity},
+		summary: "List frozen aggregates", description: "Those whose release is under way are among them.",
 	}, a.listFreezes)
 	register(a, route{
 		method: http.MethodGet, path: "/freezes/{aggregateId}", role: dlq.Viewer, name: "get-freeze", tag: tagFreezes,

@@ -30,12 +30,10 @@ func (a *api) listing() {
 	register(a, route{
 		method: http.MethodGet, path: "/dlq/count", role: dlq.Viewer, name: "count-dead-letters", tag: tagDeadLetters,
 		summary: "Count dead letters", description: "Up to 1000 of those that the filter selects.",
-		also: []int{http.StatusUnprocessableEntity},
 	}, a.countDeadLetters)
 	register(a, route{
 		method: http.MethodGet, path: "/dlq/named", role: dlq.Viewer, name: "named-dead-letters", tag: tagDeadLetters,
 		summary: "Look at some dead letters again", description: "In the order of the IDs, without their records. Those that are gone are left out, and one that is named twice comes once.",
-		also: []int{http.StatusUnprocessableEntity},
 	}, a.namedDeadLetters)
 }
 

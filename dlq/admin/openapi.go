@@ -81,17 +81,20 @@ var problemExamples = map[int]Problem{
 	http.StatusUnauthorized:          {Detail: "the token has expired", Hint: "get a fresh Google ID token for the audience of this service, as with gcloud auth print-identity-token"},
 	http.StatusForbidden:             {Detail: "this needs the role operator, and carol@example.com has viewer", Hint: "ask someone with the role operator"},
 	http.StatusNotFound:              {Detail: `there is no dead letter "7f0c:acc-1:3"`, Hint: "list the dead letters to find its ID"},
+	http.StatusRequestTimeout:        {Detail: "the body did not come in time", Hint: "send it again"},
 	http.StatusConflict:              {Detail: "it is replayed already", Hint: "a note can still be added"},
 	http.StatusPreconditionFailed:    {Detail: "it was changed since you looked at it, at 2026-03-01 10:00:00Z", Hint: "look at it again, then decide"},
 	http.StatusRequestEntityTooLarge: {Detail: "the body has more than 65536 bytes", Hint: "say it shorter"},
+	http.StatusRequestURITooLong:     {Detail: "the URL has more than 8192 bytes", Hint: "narrow less at once"},
 	http.StatusUnsupportedMediaType:  {Detail: "the body is not declared as JSON", Hint: "send JSON with the header Content-Type: application/json"},
 	http.StatusUnprocessableEntity: {
 		Detail: "query.teir: unknown query parameter", Hint: "the query parameters are aggregateId, tier",
 		Errors: []Fault{{"query.teir", "unknown query parameter"}},
 	},
-	http.StatusTooManyRequests:     {Detail: "alice@example.com asks more than 20 times a second", Hint: "wait as long as Retry-After says"},
-	http.StatusInternalServerError: {Detail: "Firestore refuses the service: PermissionDenied", Hint: "outbox-relay doctor tells what a deployment lacks"},
-	http.StatusServiceUnavailable:  {Detail: "Firestore cannot be reached now: Unavailable", Hint: "try again in a moment"},
+	http.StatusTooManyRequests:             {Detail: "alice@example.com asks more than 20 times a second", Hint: "wait as long as Retry-After says"},
+	http.StatusRequestHeaderFieldsTooLarge: {Detail: "the headers have more than 16384 bytes", Hint: "send fewer headers"},
+	http.StatusInternalServerError:         {Detail: "Firestore refuses the service: PermissionDenied", Hint: "outbox-relay doctor tells what a deployment lacks"},
+	http.StatusServiceUnavailable:          {Detail: "Firestore cannot be reached now: Unavailable", Hint: "try again in a moment"},
 }
 
 // errorResponse documents one error.

@@ -64,7 +64,7 @@ func (a *api) workQueues() {
 	register(a, route{
 		method: http.MethodGet, path: "/queues/{queue}/items", role: dlq.Viewer, name: "list-queue-items", tag: tagQueues,
 		summary: "List documents of a work queue", description: "Those created last first, without what they say. One that has no createdAt, or no status, is counted, but not listed.",
-		also: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+		also: []int{http.StatusNotFound},
 	}, a.listQueueItems)
 	register(a, route{
 		method: http.MethodGet, path: "/queues/{queue}/items/{id}", role: dlq.Viewer, name: "get-queue-item", tag: tagQueues,

@@ -165,7 +165,7 @@ func (a *api) replays() {
 	}, a.startBulk)
 	register(a, route{
 		method: http.MethodGet, path: "/replays", role: dlq.Operator, name: "list-bulk-replays", tag: tagReplays,
-		summary: "List bulk replays", description: "The latest first.", also: []int{http.StatusUnprocessableEntity},
+		summary: "List bulk replays", description: "The latest first.",
 	}, a.listBulks)
 	register(a, route{
 		method: http.MethodGet, path: "/replays/{id}", role: dlq.Operator, name: "get-bulk-replay", tag: tagReplays,

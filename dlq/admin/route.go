@@ -51,11 +51,12 @@ func register[I, O any](a *api, r route, handler func(context.Context, *I) (*O, 
 		op.Responses = make(map[string]*huma.Response)
 	}
 	errs := append([]int{
-		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden,
+		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity,
 		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+		http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge,
 	}, r.also...)
 	if r.method == http.MethodPost {
-		errs = append(errs, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+		errs = append(errs, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	for _, status := range errs {
 		op.Responses[strconv.Itoa(status)] = a.errorResponse(status)

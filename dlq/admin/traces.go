@@ -108,16 +108,15 @@ func (a *api) traces() {
 	register(a, route{
 		method: http.MethodGet, path: "/trace/{traceId}", role: dlq.Viewer, name: "get-trace", tag: tagHistory,
 		summary: "Tell all that is known of a trace", description: "Its records, dead letters and freezes, and what happened to them as a timeline. Payloads are not part of it.",
-		also: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+		also: []int{http.StatusNotFound},
 	}, a.trace)
 	register(a, route{
 		method: http.MethodGet, path: "/records", role: dlq.Viewer, name: "list-records", tag: tagHistory,
 		summary: "Find records by their event or aggregate", description: "In every outbox, whatever became of them, at most 50 of each; delivered ones as long as their outbox keeps them. Payloads are not part of it. Each names its trace.",
-		also: []int{http.StatusUnprocessableEntity},
 	}, a.records)
 	register(a, route{
 		method: http.MethodGet, path: "/audit", role: dlq.Viewer, name: "list-audit", tag: tagHistory,
-		summary: "List who decided what", description: "The latest first. All filters hold together.", also: []int{http.StatusUnprocessableEntity},
+		summary: "List who decided what", description: "The latest first. All filters hold together.",
 	}, a.audit)
 }
 
