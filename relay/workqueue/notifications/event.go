@@ -108,8 +108,12 @@ func (p *parser) belongs(name, want string) {
 
 func (p *parser) channels() {
 	channels, ok := p.fields[fieldChannels].([]any)
-	if !ok || len(channels) == 0 {
-		p.wrong("channels is %s, want a list that holds %q", kind(p.fields[fieldChannels]), channelInApp)
+	is := kind(p.fields[fieldChannels])
+	if ok {
+		is = "an empty list"
+	}
+	if len(channels) == 0 {
+		p.wrong("channels is %s, want a list that holds %q", is, channelInApp)
 		return
 	}
 	for i, c := range channels {

@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		{"no creator", []func(map[string]any){drop("createdBy")}, []string{"createdBy is empty"}},
 		{"a creator that leads elsewhere", []func(map[string]any){with("createdBy", "a/notifications/b")}, []string{"createdBy is no document's ID"}},
 		{"another channel", []func(map[string]any){with("channels", []any{"in_app", "email"})}, []string{`channels[1] is not "in_app"`}},
-		{"no channel", []func(map[string]any){with("channels", []any{})}, []string{"channels is a list"}},
+		{"no channel", []func(map[string]any){with("channels", []any{})}, []string{"channels is an empty list, want"}},
 		{"a channel that is no list", []func(map[string]any){with("channels", "in_app")}, []string{"channels is a string, want a list"}},
 		{"no audience", []func(map[string]any){drop("audience")}, []string{"audience is absent or null"}},
 		{"an audience that nobody knows", []func(map[string]any){audience("everybody")}, []string{"audience.scope is none of admins, admins_and_assistants, specific_users"}},
