@@ -172,8 +172,8 @@ func (s *server) posted(pattern string, on *screen, do func(w http.ResponseWrite
 	}
 	s.post(pattern, func(w http.ResponseWriter, r *http.Request) {
 		s.visited(w, r, func(v *visit) error {
-			if err := v.ParseForm(); err != nil {
-				return &fault{http.StatusBadRequest, "the form cannot be read", "go back and send it again"}
+			if err := v.readForm(); err != nil {
+				return err
 			}
 			err := do(w, v)
 			if err == nil {

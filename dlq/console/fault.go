@@ -22,17 +22,18 @@ func (f *fault) Error() string { return f.Detail }
 
 // titles are what a status means to who reads the page.
 var titles = map[int]string{
-	http.StatusBadRequest:          "This cannot be read",
-	http.StatusUnauthorized:        "You are not signed in",
-	http.StatusForbidden:           "You may not",
-	http.StatusNotFound:            "There is no such thing",
-	http.StatusConflict:            "Something stands in the way",
-	http.StatusPreconditionFailed:  "It has changed meanwhile",
-	http.StatusUnprocessableEntity: "This cannot be asked for",
-	http.StatusTooManyRequests:     "Too many requests",
-	http.StatusInternalServerError: "The console failed",
-	http.StatusServiceUnavailable:  "Not available now",
-	http.StatusGatewayTimeout:      "No answer in time",
+	http.StatusBadRequest:           "This cannot be read",
+	http.StatusUnauthorized:         "You are not signed in",
+	http.StatusForbidden:            "You may not",
+	http.StatusNotFound:             "There is no such thing",
+	http.StatusConflict:             "Something stands in the way",
+	http.StatusPreconditionFailed:   "It has changed meanwhile",
+	http.StatusUnsupportedMediaType: "This cannot be read",
+	http.StatusUnprocessableEntity:  "This cannot be asked for",
+	http.StatusTooManyRequests:      "Too many requests",
+	http.StatusInternalServerError:  "The console failed",
+	http.StatusServiceUnavailable:   "Not available now",
+	http.StatusGatewayTimeout:       "No answer in time",
 }
 
 // Title is the status in words.
