@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 )
 
@@ -37,8 +38,8 @@ func (a *answer) Write(p []byte) (int, error) {
 }
 
 // refuse replaces whatever stands there by a problem.
-func (a *answer) refuse(p *Problem, path string) {
-	p.Instance = instance(path)
+func (a *answer) refuse(p *Problem, asked *url.URL) {
+	p.Instance = instance(asked)
 	a.header, a.status = make(http.Header), p.Status
 	maps.Copy(a.header, p.header)
 	a.header.Set("Content-Type", problemType)

@@ -61,7 +61,7 @@ func (g *guard) answer(a *answer, w http.ResponseWriter, r *http.Request, c *cal
 	defer func() {
 		if p := recover(); p != nil {
 			g.log.Error("admin request panicked", append(c.fields(), zap.String("panic", panicText(p)), zap.ByteString("stack", debug.Stack()))...)
-			a.refuse(problem(http.StatusInternalServerError, "the service failed", "its log says why"), r.URL.Path)
+			a.refuse(problem(http.StatusInternalServerError, "the service failed", "its log says why"), r.URL)
 		}
 	}()
 	r.Header = r.Header.Clone()
@@ -70,7 +70,7 @@ func (g *guard) answer(a *answer, w http.ResponseWriter, r *http.Request, c *cal
 		bounded, g.known, g.paced, g.sameOrigin, g.routed, g.permitted, wellAsked, wellSaid,
 	} {
 		if p := check(w, r, c); p != nil {
-			a.refuse(p, r.URL.Path)
+			a.refuse(p, r.URL)
 			return
 		}
 	}

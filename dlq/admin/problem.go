@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ type Problem struct {
 	Status   int     `json:"status" example:"409" doc:"The status."`
 	Detail   string  `json:"detail" example:"it is replayed already" doc:"What is wrong."`
 	Hint     string  `json:"hint,omitempty" example:"a note can still be added" doc:"What to do."`
-	Instance string  `json:"instance,omitempty" example:"/admin/v1/dlq/7f0c:acc-1:3/discard" doc:"The path that was asked for."`
+	Instance string  `json:"instance,omitempty" example:"/admin/v1/dlq/7f0c:acc-1:3/discard" doc:"The path that was asked for, percent-encoded."`
 	Errors   []Fault `json:"errors,omitempty" nullable:"false" doc:"What is wrong with single fields."`
 
 	header http.Header // to answer with
@@ -161,12 +162,13 @@ func passing(code string) bool {
 // inProblems turns huma's own errors into problems. They tell of input that
 // breaks the operation's schema; the value itself is not repeated.
 func inProblems(ctx huma.Context, _ string, answer any) (any, error) {
+	asked := ctx.URL()
 	switch e := answer.(type) {
 	case *Problem:
-		e.Instance = instance(ctx.URL().Path)
+		e.Instance = instance(&asked)
 	case *huma.ErrorModel:
 		p := problem(e.Status, e.Detail, "correct the request: openapi.json says what each field takes")
-		p.Instance = instance(ctx.URL().Path)
+		p.Instance = instance(&asked)
 		for _, d := range e.Errors {
 			p.Errors = append(p.Errors, Fault{d.Location, inWords(d.Message)})
 		}
@@ -194,8 +196,10 @@ func summary(faults []Fault) string {
 	return strings.Join(texts, "; ")
 }
 
-// instance bounds the path that a problem repeats.
-func instance(path string) string {
+// instance is the path that a problem repeats, percent-encoded as an address is; "" for
+// a long one.
+func instance(asked *url.URL) string {
+	path := asked.EscapedPath()
 	if len(path) > 2000 {
 		return ""
 	}

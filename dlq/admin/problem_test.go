@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/admin"
 )
 
 func TestPanicsAreProblems(t *testing.T) {
@@ -27,6 +29,24 @@ func TestPanicsAreProblems(t *testing.T) {
 	f.queue.panics = nil
 	if a := f.do("dev-operator", http.MethodPost, "/dlq/x/replay", because); a.status != http.StatusAccepted {
 		t.Errorf("after a panic got %d", a.status)
+	}
+}
+
+// TestInstanceIsAnAddress: what was asked for is repeated so that it can be asked for
+// again, whatever stands in it.
+func TestInstanceIsAnAddress(t *testing.T) {
+	f := setup(t)
+	for _, path := range []string{
+		"/dlq/a%20b%22c/replay", "/dlq/7f0c:acc-1:3/replay", "/dlq/%E2%80%AE%5C/replay", "/dlq/accOutbox%2Fa/replay", "/dlq/a%5Bb%5D/replay",
+		"/dlq/x%23y/nothing", "/%3Cscript%3E", "/dlq/%FF/replay",
+	} {
+		got := f.do("dev-operator", http.MethodPost, path, `{"reason": 1}`).problem()
+		if want := admin.Prefix + path; got.Instance != want {
+			t.Errorf("got the instance %q, want %q", got.Instance, want)
+		}
+		if _, err := url.Parse(got.Instance); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

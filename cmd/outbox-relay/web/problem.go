@@ -19,7 +19,7 @@ type Problem struct {
 // WriteProblem answers with a problem document of a status.
 func WriteProblem(w http.ResponseWriter, r *http.Request, status int, detail string) {
 	body, _ := json.Marshal(Problem{ // which cannot fail
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Instance: r.URL.Path,
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Instance: r.URL.EscapedPath(),
 	})
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -26,3 +26,15 @@ func TestProblemDocument(t *testing.T) {
 		t.Errorf("Allow is %q, want %q", got, want)
 	}
 }
+
+func TestProblemsInstanceIsAnAddress(t *testing.T) {
+	w := httptest.NewRecorder()
+	Pages{}.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/a%20b/%22%E2%80%AE", nil))
+	var got Problem
+	if err := json.NewDecoder(w.Body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if want := "/a%20b/%22%E2%80%AE"; got.Instance != want {
+		t.Errorf("the instance is %q, want %q", got.Instance, want)
+	}
+}
