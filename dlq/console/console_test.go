@@ -108,6 +108,40 @@ func TestFailedDecisionDoesNotLoadItsPage(t *testing.T) {
 	}
 }
 
+// What is not there is not there on a second look either; what fails may be; and a form is
+// not sent again by a link.
+func TestFaultOffersWhatHelps(t *testing.T) {
+	f := setup(t)
+	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"status":503,"detail":"Firestore cannot be reached now: Unavailable"}`))
+	})
+	c, err := console.New(console.Config{API: api, Authenticator: f.who, Mode: f.mode, Catalog: f.catalog, Log: f.log()})
+	f.must(err)
+	t.Cleanup(c.Close)
+	for _, tt := range []struct {
+		method, path, form string
+		status             int
+		offers             string
+	}{
+		{http.MethodGet, "/nothing", "", http.StatusNotFound, ""},
+		{http.MethodGet, "/audit?actor=otto", "", http.StatusServiceUnavailable, `<a href="/console/audit?actor=otto">Try again</a> · `},
+		{http.MethodPost, "/dlq/some/discard", "etag=*&back=%2Fconsole%2Fdlq%2Fsome", http.StatusServiceUnavailable, `<a href="/console/dlq/some">Look at the page again</a> · `},
+		{http.MethodPost, "/dlq/some/discard", "etag=%a", http.StatusBadRequest, ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), tt.method, f.url+"/console"+tt.path, strings.NewReader(tt.form))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.AddCookie(&http.Cookie{Name: consoletest.Cookie, Value: "dev-operator"})
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, r)
+		_, links, _ := strings.Cut(w.Body.String(), `<p class="ways">`)
+		links, _, _ = strings.Cut(links, "</p>")
+		if want := tt.offers + `<a href="/console/">Overview</a>`; w.Code != tt.status || links != want {
+			t.Errorf("%s %s: status %d offers %q, want %d and %q", tt.method, tt.path, w.Code, links, tt.status, want)
+		}
+	}
+}
+
 func TestUnknownPage(t *testing.T) {
 	f := setup(t)
 	if status, page := f.person("").get("/nothing"); status != http.StatusNotFound || !strings.Contains(page, "no such page") {

@@ -79,6 +79,19 @@ type faultContent struct {
 	*fault
 
 	Typed string // the reason that was sent and not taken
+	Again string // of the link to the page that was asked for, or whose form was sent; "" for none
+}
+
+// again says what a second look is for: what is not there will not be, and what a form
+// asked for is not asked for again by looking.
+func (f *fault) again(r *http.Request) string {
+	switch {
+	case r.Method == http.MethodPost && r.PostFormValue("back") != "":
+		return "Look at the page again"
+	case r.Method == http.MethodPost, f.Status == http.StatusNotFound:
+		return ""
+	}
+	return "Try again"
 }
 
 // faultHeader marks a page that stands in the place of another: a script leaves
@@ -97,6 +110,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, who visitor, err e
 	if r.PostForm != nil { // else nobody has read it
 		content.Typed = v.reason()
 	}
+	content.Again = f.again(r)
 	if err := s.write(w, f.Status, v, "fault.html", &page{Title: f.Title(), Content: content}); err != nil {
 		s.log.Error("a fault cannot be shown", zap.Error(err))
 	}
