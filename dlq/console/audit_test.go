@@ -130,3 +130,20 @@ func TestAuditLooksAllRight(t *testing.T) {
 		p.quiet()
 	}
 }
+
+// What one types without a zone is of the zone in which the entries' times are shown.
+func TestAuditTakesTimesOfTheReadersZone(t *testing.T) {
+	f := setup(t)
+	p := f.open(look{as: "dev-viewer"}, "/audit")
+	p.Shows("in your zone")
+	p.Write("#from", "2026-03-01 11:00")
+	p.Write("#to", "2h")
+	p.Click(".audit-form button[type=submit]")
+	f.eventually("the filter is in the address", func() bool { return addressOf(p).Query().Get("from") != "" })
+	if q := addressOf(p).Query(); q.Get("from") != "2026-03-01T10:00:00.000Z" || q.Get("to") != "2h" {
+		t.Errorf("eleven in Berlin became %q, and two hours ago %q", q.Get("from"), q.Get("to"))
+	}
+	if _, page := f.person("dev-viewer").get("/audit"); !strings.Contains(plain(page), "A time without a zone is UTC") {
+		t.Error("one without scripts is not told of the zone")
+	}
+}
