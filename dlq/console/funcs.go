@@ -23,6 +23,7 @@ var funcs = template.FuncMap{
 	"lower":     strings.ToLower,
 	"join":      strings.Join,
 	"some":      some,
+	"given":     given,
 	"plural":    plural,
 	"dict":      dict,
 	"thousands": thousands,
@@ -87,6 +88,14 @@ func some(text any) string {
 		return s
 	}
 	return "–"
+}
+
+// given is a reason, and nothing where none was given.
+func given(reason string) string {
+	if reason == dlq.NoReason {
+		return ""
+	}
+	return reason
 }
 
 // plural counts things: "1 dead letter", "2 dead letters". n is an integer.

@@ -201,8 +201,11 @@ func pausedText(l admin.Lane) string {
 	if l.PausedBy != "" {
 		text += " by " + l.PausedBy
 	}
-	if l.PauseReason != "" {
+	switch {
+	case given(l.PauseReason) != "":
 		text += ": " + l.PauseReason
+	case l.PauseReason != "" && l.PausedBy != "":
+		text += ", who gave no reason"
 	}
 	if !strings.HasSuffix(text, ".") {
 		text += "."
