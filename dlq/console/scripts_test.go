@@ -326,3 +326,22 @@ func TestScriptsCoverAtOnce(t *testing.T) {
 		t.Error("it is still part of the page")
 	}
 }
+
+// Ten minutes are ten minutes on the clock: a timer does not count while a machine sleeps.
+func TestScriptsCoverAfterASleep(t *testing.T) {
+	f := setup(t)
+	i := f.die("accOutbox", "RoleChanged", "acc-1", 1, func(i *dlq.Item) {
+		i.Record = record(i)
+		i.Record["payload"] = map[string]any{"role": "the-secret-role"}
+	})
+	p := f.open(look{as: "dev-security"}, itemPath(i))
+	p.act("uncover", "a report of the owner")
+	p.send("uncover")
+	p.Shows("the-secret-role")
+	eval[bool](p, "(now => { Date.now = () => now() + 540000; })(Date.now), document.dispatchEvent(new Event('visibilitychange')), true")
+	if !eval[bool](p, "document.querySelector('#record-text').textContent.includes('the-secret-role')") {
+		t.Error("it is covered after nine minutes")
+	}
+	eval[bool](p, "(now => { Date.now = () => now() + 120000; })(Date.now), document.dispatchEvent(new Event('visibilitychange')), true")
+	p.Until("it is covered", "!document.documentElement.outerHTML.includes('the-secret-role')")
+}

@@ -24,11 +24,16 @@
     e.preventDefault();
     cover();
   });
-  let timer = 0;
-  document.addEventListener("console:dressed", () => {
-    if (!uncovered()) { clearTimeout(timer); timer = 0; return; }
-    if (!timer) timer = setTimeout(() => { timer = 0; cover(); }, coverAfter);
-  });
+  // By the clock: a timer does not count while a machine sleeps.
+  let until = 0; // 0: nothing is uncovered
+  const look = () => {
+    if (!until || Date.now() < until) return;
+    until = 0;
+    cover();
+  };
+  document.addEventListener("console:dressed", () => { until = uncovered() ? until || Date.now() + coverAfter : 0; });
+  document.addEventListener("visibilitychange", look);
+  setInterval(look, 5000);
 
   // Somebody else's decision may take away the form that one is writing into. What
   // was written is kept beside the reason why it cannot be sent any more.
