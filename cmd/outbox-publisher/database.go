@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"outboxrelay/cmd/outbox-relay/shell"
@@ -33,7 +34,20 @@ func (databaseFlags) config(env shell.Lookup) (*pgxpool.Config, error) {
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = name
 	}
+	config.AfterConnect = speakUTF8
 	return config, nil
+}
+
+// speakUTF8 has the database translate what it has, which it does not by itself where its encoding is another: a message is
+// UTF-8. One of SQL_ASCII knows no characters, and would refuse to read any row where one holds bytes that are not UTF-8.
+func speakUTF8(ctx context.Context, conn *pgx.Conn) error {
+	if c := conn.PgConn(); c.ParameterStatus("server_encoding") == "SQL_ASCII" || c.ParameterStatus("client_encoding") == "UTF8" {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, "SET client_encoding = 'UTF8'"); err != nil {
+		return fmt.Errorf("ask for UTF-8: %w", err)
+	}
+	return nil
 }
 
 // open reads the URL and makes a pool, which connects when it is used. The caller closes it.

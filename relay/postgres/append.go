@@ -21,14 +21,18 @@ type transaction interface {
 // its own: the one that inserts looks at what was committed when it begins.
 const lockSQL = `SELECT pg_advisory_xact_lock($1::text::bigint)::text`
 
+// payloadSQL is an envelope from its bytes. As a text it would be taken to be in the encoding of the connection, which is the database's
+// unless its owner asks for another: a database of LATIN1 would keep each byte of UTF-8 for a character.
+const payloadSQL = `convert_from($5::bytea, 'UTF8')::jsonb`
+
 // insertSQL answers nothing where the ID is taken. created_at is the database's clock after the lock, and
-// later than what waits of the aggregate, but for what others inserted with infinity or alike, which cannot be published; the index of
-// the fourth migration finds that in one step.
+// later than what waits of the aggregate, but for what others inserted to be the last for ever, as infinity or the last day that a
+// message can have, which leaves no room behind it; the index of the fourth migration finds that in one step.
 const insertSQL = `
 INSERT INTO outbox_events (id, event_type, aggregate_type, aggregate_id, payload_json, created_at)
-VALUES ($1::text::uuid, $2::text::event_type_enum, $3::text::aggregate_type_enum, $4::text::uuid, $5::text::jsonb, greatest(clock_timestamp(), (
+VALUES ($1::text::uuid, $2::text::event_type_enum, $3::text::aggregate_type_enum, $4::text::uuid, ` + payloadSQL + `, greatest(clock_timestamp(), (
 	SELECT max(created_at) + interval '1 microsecond' FROM outbox_events
-	WHERE aggregate_type = $3::text::aggregate_type_enum AND aggregate_id = $4::text::uuid AND published_at IS NULL AND created_at < '10000-01-01 00:00:00Z'
+	WHERE aggregate_type = $3::text::aggregate_type_enum AND aggregate_id = $4::text::uuid AND published_at IS NULL AND created_at < '9999-12-31 00:00:00Z'
 )))
 ON CONFLICT (id) DO NOTHING
 RETURNING true`
@@ -36,9 +40,9 @@ RETURNING true`
 // compareSQL says what of a row is the same as of the event that has its ID. When it happened does not count.
 const compareSQL = `
 SELECT event_type = $2::text::event_type_enum, aggregate_type = $3::text::aggregate_type_enum, aggregate_id = $4::text::uuid,
-	payload_json -> 'version' IS NOT DISTINCT FROM $5::text::jsonb -> 'version',
-	payload_json -> 'actor' IS NOT DISTINCT FROM $5::text::jsonb -> 'actor',
-	payload_json -> 'data' IS NOT DISTINCT FROM $5::text::jsonb -> 'data'
+	payload_json -> 'version' IS NOT DISTINCT FROM ` + payloadSQL + ` -> 'version',
+	payload_json -> 'actor' IS NOT DISTINCT FROM ` + payloadSQL + ` -> 'actor',
+	payload_json -> 'data' IS NOT DISTINCT FROM ` + payloadSQL + ` -> 'data'
 FROM outbox_events WHERE id = $1::text::uuid`
 
 // appendAll is what every way to append comes to.

@@ -186,7 +186,7 @@ func TestActorOfTheContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		var envelope OutboxPayloadEnvelope
-		if err := json.Unmarshal([]byte(rows[0].payload), &envelope); err != nil || envelope.Actor == nil || envelope.Actor.ID != want {
+		if err := json.Unmarshal(rows[0].payload, &envelope); err != nil || envelope.Actor == nil || envelope.Actor.ID != want {
 			t.Errorf("actor is %+v (%v), want %s", envelope.Actor, err, want)
 		}
 	}

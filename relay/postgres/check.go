@@ -26,7 +26,7 @@ type row struct {
 	eventType     EventType
 	aggregateType AggregateType
 	aggregateID   uuid.UUID
-	payload       string
+	payload       []byte
 }
 
 // check makes the rows of events, or an InvalidError.
@@ -103,7 +103,7 @@ func checkOne(ctx context.Context, e *Event, now time.Time) (row, contracts.Faul
 	if size := storedSize(payload); size > MaxEnvelopeBytes {
 		fault("data", fmt.Sprintf("makes an envelope of %d bytes, want %d at most: keep what is large elsewhere, and name it here", size, MaxEnvelopeBytes))
 	}
-	r.payload = string(payload)
+	r.payload = payload
 	return r, faults
 }
 

@@ -25,7 +25,7 @@ func published(t *testing.T, event Event, created time.Time) ([]byte, map[string
 		t.Fatal(err)
 	}
 	r := rows[0]
-	return []byte(r.payload), map[string]string{
+	return r.payload, map[string]string{
 		AttrEventID: r.id.String(), AttrEventType: string(r.eventType), AttrAggregateType: string(r.aggregateType),
 		AttrAggregateID: r.aggregateID.String(), AttrCreatedAt: created.UTC().Format(time.RFC3339Nano),
 	}

@@ -39,9 +39,14 @@ type db struct {
 
 func setup(t testing.TB) db {
 	t.Helper()
+	return setupOn(t, postgrestest.Database(t))
+}
+
+func setupOn(t testing.TB, url string) db {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	t.Cleanup(cancel)
-	d := db{ctx: ctx, url: postgrestest.Database(t)}
+	d := db{ctx: ctx, url: url}
 	var err error
 	if d.sql, err = sql.Open("pgx", d.url); err != nil {
 		t.Fatal(err)

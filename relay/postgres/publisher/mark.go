@@ -30,7 +30,7 @@ const publishedSQL = `UPDATE outbox_events SET published_at = clock_timestamp() 
 func markRows(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, reasons []*string, counts []int64) error {
 	sql, args := publishedSQL, []any{ids}
 	if slices.ContainsFunc(reasons, func(r *string) bool { return r != nil }) {
-		sql, args = markSQL, []any{ids, reasons, counts}
+		sql, args = markSQL, []any{ids, fitting(tx, reasons), counts}
 	}
 	if _, err := tx.Exec(ctx, sql, args...); err != nil {
 		return fmt.Errorf("mark rows of %s: %w", postgres.Table, err)

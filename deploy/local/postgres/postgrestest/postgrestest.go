@@ -65,10 +65,21 @@ func stop() {
 // where there is no Postgres. The TestMain of its package calls Main.
 func Database(t testing.TB) string {
 	t.Helper()
+	return create(t, "")
+}
+
+// DatabaseIn is Database in an encoding of its own, such as LATIN1.
+func DatabaseIn(t testing.TB, encoding string) string {
+	t.Helper()
+	return create(t, fmt.Sprintf(" ENCODING '%s' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'", encoding)) // other locales have one encoding
+}
+
+func create(t testing.TB, how string) string {
+	t.Helper()
 	server := Server(t)
 	name := "test_" + uuid.NewString()[:13]
 	identifier := pgx.Identifier{name}.Sanitize()
-	execute(t, server, "CREATE DATABASE "+identifier)
+	execute(t, server, "CREATE DATABASE "+identifier+how)
 	t.Cleanup(func() { execute(t, server, "DROP DATABASE "+identifier+" WITH (FORCE)") })
 	u, err := databaseURL(server, name)
 	if err != nil {
