@@ -81,6 +81,7 @@ func (c *localCmd) Run(ctx context.Context, p shell.Process) (err error) {
 	if err != nil {
 		return err
 	}
+	logRedisIn(log)
 	parts, err := startParts(ctx, p.Env)
 	defer func() { err = errors.Join(err, parts.close()) }()
 	if err != nil {

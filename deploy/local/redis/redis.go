@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -66,7 +67,12 @@ func start(ctx context.Context, dir string, settings []string) (*Server, error) 
 		return nil, err
 	}
 	client := goredis.NewClient(&goredis.Options{Network: "unix", Addr: s.socket, MaxRetries: -1, DialerRetries: 1}) // Answers asks again
-	err = s.process.Answers(ctx, func(ctx context.Context) error { return client.Ping(ctx).Err() })
+	err = s.process.Answers(ctx, func(ctx context.Context) error {
+		if _, err := os.Stat(s.socket); err != nil { // the client would write to standard error that it cannot dial
+			return err
+		}
+		return client.Ping(ctx).Err()
+	})
 	if err = errors.Join(err, client.Close()); err != nil {
 		s.Kill()
 		return nil, err
