@@ -19,6 +19,10 @@
 // its consumers go to Firestore. Where no redis-server is installed, the inbox of
 // the end apart is in Firestore.
 //
+// What tries the memory of an inbox are the events that came again, of which the report tells how many there were: a short
+// run may have none. The order is the subscriptions' own for the most part, so that a store which keeps none passes; the
+// conformance suite, contracts/inbox/inboxtest, is what holds it to that.
+//
 // It exits with 1 when a promise was broken, and keeps the logs of such a run. It needs
 // Unix, and the go command unless -relay names a built outbox-relay.
 package main

@@ -1,6 +1,7 @@
 // Package postgres keeps an inbox in a table of Postgres 12 or later, which may be the
 // database that the handlers write to: then inbox.HandleIn makes an effect and its mark
-// one transaction.
+// one transaction. The database's encoding is UTF8: another lacks characters that may be in
+// what names an event, or in the text of a failure, of which nothing can be kept then.
 //
 //	store := postgres.New(pool)
 //	if err := store.Migrate(ctx); err != nil { … } // or apply postgres.Schema yourself
