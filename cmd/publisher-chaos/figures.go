@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// truth is what the table says at the end.
+// truth is what the producers committed, and what the table says at the end.
 type truth struct {
+	appended []string            // events
 	order    map[string][]string // by aggregate: events, oldest first
 	attempts int                 // of all rows
 	unmarked int                 // rows that are not marked as published
@@ -18,6 +19,8 @@ type figures struct {
 	rows, rolledBack, kills, restarts, publishers int
 
 	lost       int // committed, and never arrived
+	missing    int // committed, and not in the table
+	foreign    int // in the table, though nobody committed them
 	outOfOrder int // arrived first after a younger one of their aggregate
 	ghosts     int // arrived, though nobody committed them
 	attempts   int
@@ -28,19 +31,25 @@ type figures struct {
 	took       time.Duration
 }
 
-// judge holds what arrived to the table.
+// judge holds what arrived, and the table, to what was committed, and the order to that of the table.
 func judge(t *truth, a *arrivals) *figures {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := &figures{attempts: t.attempts, unmarked: t.unmarked}
-	committed := map[string]bool{}
+	committed, there := map[string]bool{}, map[string]bool{}
+	for _, id := range t.appended {
+		committed[id] = true
+		if a.events[id] == 0 {
+			f.lost++
+		}
+	}
+	f.rows = len(committed)
 	for aggregate, ids := range t.order {
 		place := make(map[string]int, len(ids))
 		for i, id := range ids {
-			f.rows++
-			place[id], committed[id] = i, true
-			if a.events[id] == 0 {
-				f.lost++
+			place[id], there[id] = i, true
+			if !committed[id] {
+				f.foreign++
 			}
 		}
 		highest := -1
@@ -51,6 +60,11 @@ func judge(t *truth, a *arrivals) *figures {
 			case ok:
 				highest = i
 			}
+		}
+	}
+	for id := range committed {
+		if !there[id] {
+			f.missing++
 		}
 	}
 	for id, n := range a.events {
@@ -70,6 +84,8 @@ func (f *figures) broken() (all []string) {
 		what string
 	}{
 		{f.lost, "rows were lost"},
+		{f.missing, "committed rows are not in the table"},
+		{f.foreign, "rows are in the table that were not committed"},
 		{f.outOfOrder, "rows arrived out of order"},
 		{f.ghosts, "events arrived that were not committed"},
 		{f.attempts, "attempts were counted, though nothing was refused"},

@@ -8,8 +8,8 @@
 //
 // Producers append events in transactions, some of which are rolled back, and try again under the same IDs after
 // a restart. The publishers are processes that end with SIGKILL; Postgres is ended by SIGKILL
-// and by its fast stop in turn. What arrives at a subscription is judged: every committed
-// row, none that is not, the first deliveries of each aggregate in the order of the table, no attempt
+// and by its fast stop in turn. What arrives at a subscription is judged: every row that a producer
+// committed, which is in the table, none that is not, the first deliveries of each aggregate in the order of the table, no attempt
 // counted, and duplicates of the rows alone that a kill or a restart left without their mark.
 //
 // It exits with 1 when a promise was broken, and keeps the logs of such a run. It needs Unix, an installed

@@ -30,15 +30,18 @@ func TestUsage(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	table := &truth{order: map[string][]string{"shop": {"a", "b", "c"}}}
+	abc := []string{"a", "b", "c"}
 	for _, test := range []struct {
 		name    string
 		arrived []string
+		table   []string // nil: as it should be
 		change  func(*figures)
 		want    []string
 	}{
 		{name: "as it should be", arrived: []string{"a", "b", "c"}},
 		{name: "lost", arrived: []string{"a", "b"}, want: []string{"1 rows were lost"}},
+		{name: "lost in the table", table: []string{"a", "c"}, arrived: []string{"a", "c"}, want: []string{"1 rows were lost", "1 committed rows are not in the table"}},
+		{name: "in the table of nobody", table: []string{"a", "b", "c", "x"}, arrived: []string{"a", "b", "c", "x"}, want: []string{"1 rows are in the table that were not committed", "1 events arrived"}},
 		{name: "out of order", arrived: []string{"a", "c", "b"}, want: []string{"1 rows arrived out of order"}},
 		{name: "a ghost", arrived: []string{"a", "b", "c", "x"}, want: []string{"1 events arrived that were not committed"}},
 		{name: "duplicates of a kill", arrived: []string{"a", "b", "a", "b", "c"}, change: func(f *figures) { f.allowed = 2 }},
@@ -54,7 +57,11 @@ func TestJudge(t *testing.T) {
 				}}
 				a.take([]*pb.ReceivedMessage{m, m}) // Pub/Sub hands each out twice
 			}
-			f := judge(table, a)
+			held := &truth{appended: abc, order: map[string][]string{"shop": abc}}
+			if test.table != nil {
+				held.order["shop"] = test.table
+			}
+			f := judge(held, a)
 			if test.change != nil {
 				test.change(f)
 			}

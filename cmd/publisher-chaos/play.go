@@ -54,6 +54,7 @@ func (s *stage) act(ctx context.Context) (*figures, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.appended = s.supply.appended // nobody appends any more
 	f := judge(t, s.arrivals)
 	f.kills, f.restarts, f.publishers, f.rolledBack = s.opts.kills, s.opts.restarts, s.opts.publishers, int(s.supply.rolledBack.Load())
 	// A kill leaves one round without its mark, a restart that of each publisher.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +29,11 @@ const (
 // supply is what the producers share.
 type supply struct {
 	left       atomic.Int64 // rows to append
-	appended   atomic.Int64
 	rolledBack atomic.Int64
 	limit      *rate.Limiter
+
+	mu       sync.Mutex
+	appended []string // IDs of events whose transaction was committed
 }
 
 func newSupply(rows, perSecond int) *supply {
@@ -67,7 +70,16 @@ func (s *supply) produce(ctx context.Context, pool *pgxpool.Pool) error {
 				return ctx.Err()
 			}
 		}
-		s.appended.Add(int64(n))
+		s.committed(events)
+	}
+}
+
+// committed notes events.
+func (s *supply) committed(events []postgres.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range events {
+		s.appended = append(s.appended, events[i].ID.String())
 	}
 }
 
