@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
@@ -27,6 +28,12 @@ func open(t testing.TB) (*postgres.Store, *pgxpool.Pool) {
 // openWith is open where transactions have an isolation by default.
 func openWith(t testing.TB, isolation string) (*postgres.Store, *pgxpool.Pool) {
 	t.Helper()
+	return openAs(t, func(c *pgx.ConnConfig) { c.RuntimeParams["default_transaction_isolation"] = isolation })
+}
+
+// openAs is open where the store's connections are changed.
+func openAs(t testing.TB, change func(*pgx.ConnConfig)) (*postgres.Store, *pgxpool.Pool) {
+	t.Helper()
 	if t, ok := t.(*testing.T); ok {
 		t.Parallel()
 	}
@@ -35,7 +42,7 @@ func openWith(t testing.TB, isolation string) (*postgres.Store, *pgxpool.Pool) {
 		t.Fatal(err)
 	}
 	config.MaxConns = 16
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
+	change(config.ConnConfig)
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)

@@ -206,7 +206,7 @@ func (s *Store) GiveBack(ctx context.Context, ref inbox.Ref, failure contracts.A
 			WHERE consumer = $1 AND event_id = $2 AND token = $3 AND state = 'claimed' RETURNING 1)
 		SELECT EXISTS (SELECT FROM given)
 			OR EXISTS (SELECT FROM inbox_events WHERE consumer = $1 AND event_id = $2 AND token = $3 AND state = 'waiting')`,
-		ref.Consumer, ref.EventID, ref.Token, wait, counted, text, inbox.MaxErrors).
+		ref.Consumer, ref.EventID, ref.Token, wait, counted, string(text), inbox.MaxErrors).
 		QueryRow(func(r pgx.Row) error { return r.Scan(&held) })
 	return ended("give back", ref, held, s.send(ctx, batch))
 }

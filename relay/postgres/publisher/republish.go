@@ -53,8 +53,8 @@ func Republish(ctx context.Context, pool *pgxpool.Pool, target ier.Target, consu
 func published(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID) ([]ier.Parcel, error) {
 	rows, err := pool.Query(ctx, `
 		SELECT id, event_type::text, aggregate_type::text, aggregate_id, payload_json::text, created_at
-		FROM outbox_events WHERE id = ANY ($1) AND published_at IS NOT NULL AND `+timedSQL+`
-		ORDER BY aggregate_id, created_at, id`, ids)
+		FROM outbox_events WHERE id = ANY ($1::text[]::uuid[]) AND published_at IS NOT NULL AND `+timedSQL+`
+		ORDER BY aggregate_id, created_at, id`, texts(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read rows of %s: %w", postgres.Table, err)
 	}

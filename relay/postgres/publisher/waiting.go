@@ -54,8 +54,8 @@ func List(ctx context.Context, pool *pgxpool.Pool, parked bool, maxAttempts, lim
 // It returns the IDs of those that are not published any more or were never there, which stay as they are.
 func Retry(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID) (left []uuid.UUID, err error) {
 	rows, err := pool.Query(ctx, `
-		WITH retried AS (UPDATE outbox_events SET attempt_count = 0 WHERE id = ANY ($1) AND published_at IS NULL RETURNING id)
-		SELECT asked.id FROM unnest($1::uuid[]) AS asked (id) WHERE asked.id NOT IN (SELECT id FROM retried)`, ids)
+		WITH retried AS (UPDATE outbox_events SET attempt_count = 0 WHERE id = ANY ($1::text[]::uuid[]) AND published_at IS NULL RETURNING id)
+		SELECT asked.id FROM unnest($1::text[]::uuid[]) AS asked (id) WHERE asked.id NOT IN (SELECT id FROM retried)`, texts(ids))
 	if err != nil {
 		return nil, fmt.Errorf("retry rows of %s: %w", postgres.Table, err)
 	}
