@@ -87,22 +87,25 @@ func (q *Queue) turnBack(ctx context.Context, outbox string, freeze *Freeze, doc
 
 // EndRelease deletes the freeze as it was read, with the audit entry of the
 // release's end, which tells how many records were turned back, by whichever
-// instances, and returns that. It reports false when the aggregate was frozen again.
+// instances, and returns that. It reports false when the aggregate was frozen again, or
+// another instance has deleted the freeze.
 func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze) (records int64, done bool, err error) {
-	again := false
+	again, sent := false, false
 	_, err = q.commit(ctx, func(ctx context.Context) ([]Write, error) {
 		doc, err := q.get(ctx, contracts.CollectionFrozen, FreezeID(freeze.AggregateID))
 		if err != nil || !doc.Exists() { // gone: by a commit whose answer was lost, or by another instance
+			done = sent
 			return nil, err
 		}
 		if again = !doc.UpdateTime.Equal(freeze.UpdateTime); again {
+			done = false
 			return nil, nil
 		}
 		counted, err := q.turnedBack(ctx, freeze)
 		if err != nil {
 			return nil, err
 		}
-		records = counted.records
+		records, sent, done = counted.records, true, true
 		return []Write{
 			{Collection: contracts.CollectionFrozen, ID: doc.ID, Op: OpDelete, IfUnchangedSince: doc.UpdateTime},
 			counted.removal(), releasedEntry(freeze, records).Write(),
@@ -114,7 +117,7 @@ func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze) (records int64, 
 	if !again {
 		q.Ring(BellFreezes)
 	}
-	return records, !again, nil
+	return records, done, nil
 }
 
 func releasedEntry(freeze *Freeze, records int64) *Entry {

@@ -188,7 +188,7 @@ func (r *releaser) stands(ctx context.Context, freeze *dlq.Freeze) error {
 }
 
 // end deletes the freeze as it was read, and returns how many records were turned
-// back. It reports false when the aggregate was frozen again.
+// back. It reports false when there was none to delete: see dlq.Queue.EndRelease.
 func (r *releaser) end(ctx context.Context, freeze *dlq.Freeze) (records int64, done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.CallBound)
 	defer cancel()
