@@ -38,7 +38,7 @@ type dispatch struct {
 	event     event
 	ref       *firestore.DocumentRef
 	token     string         // of the claim: the event's workerId
-	createdAt time.Time      // of the event, by the server's clock; zero if unknown
+	createdAt time.Time      // of the event, by the server's clock; zero: that of its document
 	committed func(progress) // is told of each commit; not nil
 
 	recipients []string // once they are known
@@ -116,6 +116,9 @@ func (d *dispatch) step(ctx context.Context) (progress, error) {
 	snaps, err := d.client.GetAll(ctx, refs)
 	if err != nil {
 		return progress{}, fmt.Errorf("read the event: %w", err)
+	}
+	if d.createdAt.IsZero() {
+		d.createdAt = snaps[0].CreateTime
 	}
 	if done, err := d.stands(snaps[0]); err != nil || done.result != "" {
 		return done, err
@@ -291,12 +294,7 @@ func (d *dispatch) close(w *writes, queueID string, did progress) {
 }
 
 // latency is the event's age.
-func (d *dispatch) latency(now time.Time) time.Duration {
-	if d.createdAt.IsZero() {
-		return 0
-	}
-	return max(0, now.Sub(d.createdAt))
-}
+func (d *dispatch) latency(now time.Time) time.Duration { return max(0, now.Sub(d.createdAt)) }
 
 // code is one bounded word for an error of a dispatch.
 func code(err error) (word string, permanent bool) {
