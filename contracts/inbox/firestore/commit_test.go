@@ -22,6 +22,9 @@ import (
 	"outboxrelay/deploy/local/thorough"
 )
 
+// expired is what Firestore says of a transaction that it has forgotten.
+const expired = "The referenced transaction has expired or is no longer valid."
+
 // A commit that fails as Firestore cannot be reached, or as others contend, is an outage; one that
 // fails for what is in it is not, nor is a handler's failure in its own words.
 func TestCommitThatPassesIsAnOutage(t *testing.T) {
@@ -32,23 +35,26 @@ func TestCommitThatPassesIsAnOutage(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		code    codes.Code // of the commit; OK: it is not touched
+		message string
 		handler error
 		want    contracts.Kind
 	}{
-		{"deadline", codes.DeadlineExceeded, nil, contracts.Outage},
-		{"unauthenticated", codes.Unauthenticated, nil, contracts.Outage},
-		{"permission", codes.PermissionDenied, nil, contracts.Attributable},
-		{"too large", codes.InvalidArgument, nil, contracts.Attributable},
-		{"it is there already", codes.OK, nil, contracts.Attributable},
-		{"a read in the handler", codes.OK, status.Error(codes.Unavailable, "no"), contracts.Outage},
-		{"a handler's own call", codes.OK, status.Error(codes.ResourceExhausted, "no"), contracts.Attributable},
-		{"a handler that knows", codes.OK, &contracts.Failure{Kind: contracts.Permanent, Err: status.Error(codes.Unavailable, "no")}, contracts.Permanent},
-		{"a handler that fails", codes.OK, errors.New("no"), contracts.Attributable},
+		{"deadline", codes.DeadlineExceeded, "", nil, contracts.Outage},
+		{"unauthenticated", codes.Unauthenticated, "", nil, contracts.Outage},
+		{"permission", codes.PermissionDenied, "", nil, contracts.Attributable},
+		{"too large", codes.InvalidArgument, "", nil, contracts.Attributable},
+		{"expired", codes.InvalidArgument, expired, nil, contracts.Outage},
+		{"it is there already", codes.OK, "", nil, contracts.Attributable},
+		{"a read in the handler", codes.OK, "", status.Error(codes.Unavailable, "no"), contracts.Outage},
+		{"a read in the handler, expired", codes.OK, "", status.Error(codes.InvalidArgument, expired), contracts.Outage},
+		{"a handler's own call", codes.OK, "", status.Error(codes.ResourceExhausted, "no"), contracts.Attributable},
+		{"a handler that knows", codes.OK, "", &contracts.Failure{Kind: contracts.Permanent, Err: status.Error(codes.Unavailable, "no")}, contracts.Permanent},
+		{"a handler that fails", codes.OK, "", errors.New("no"), contracts.Attributable},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ask := claimed(t, store)
 			if test.code != codes.OK {
-				defer server.Faults().Add(localfirestore.Fault{Method: "Commit", Code: test.code})()
+				defer server.Faults().Add(localfirestore.Fault{Method: "Commit", Code: test.code, Message: test.message})()
 			}
 			err := store.Within(t.Context(), ask.Ref, time.Hour, func(_ context.Context, tx *sdk.Transaction) error {
 				if test.handler != nil {

@@ -257,6 +257,7 @@ func settled(state string, expires time.Time) []firestore.Update {
 func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f func(ctx context.Context, tx *firestore.Transaction) error) error {
 	doc := s.doc(ref.Consumer, ref.EventID)
 	var left departure
+	var took time.Duration // by the handler
 	err := s.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
 		e, now, err := read(tx, doc)
 		switch {
@@ -265,14 +266,16 @@ func (s *Store) Within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 		case e.Token != ref.Token || e.State != claimed:
 			return inbox.ErrLost
 		}
-		if err := left.watch(func() error { return f(ctx, tx) }); err != nil {
+		began := time.Now()
+		err = left.watch(func() error { return f(ctx, tx) })
+		if took = time.Since(began); err != nil {
 			return err
 		}
 		return tx.Update(doc, settled(processed, now.Add(ttl)))
 	})
 	left.repeat()
 	if err != nil {
-		if passes(err, left.err != nil) {
+		if passes(err, left.err != nil, took) {
 			err = inbox.Passing(err)
 		}
 		return fmt.Errorf("handle event %s within a transaction: %w", ref.EventID, err)
