@@ -121,6 +121,7 @@ func (d *delivery) handle(c Claim) (ack, again bool) {
 	err := d.attempt()
 	switch {
 	case err == nil:
+		d.outages.over(d.ask.EventID)
 		if d.effect.settles {
 			return true, false
 		}
@@ -136,13 +137,16 @@ func (d *delivery) handle(c Claim) (ack, again bool) {
 		At: now(), Attempt: d.event.Attempt, Target: d.consumer, Code: codeOf(err), Message: bound(contracts.MessageOf(err), contracts.MaxErrorBytes),
 	}
 	kind := contracts.KindOf(err)
+	if kind != contracts.Outage {
+		d.outages.over(d.ask.EventID)
+	}
 	if kind == contracts.Permanent && d.opts.DeadLetters != nil {
 		c.Failures, c.Errors = c.Failures+1, append(c.Errors, failure)
 		return d.bury(c, contracts.PermanentFailure)
 	}
 	wait := d.delay(c.Failures)
 	if kind == contracts.Outage {
-		wait = d.opts.Delays[0]
+		wait = d.outages.met(d.ask.EventID, d.opts.Delays[0])
 		failure.Code = "" // which is not counted
 	}
 	d.log.Warn("handle event", "attempt", d.event.Attempt, "kind", kind.String(), "error", err, "next", wait)

@@ -17,6 +17,7 @@ type Inbox struct {
 	opts     Options
 	held     chan struct{} // one for each message that is held
 	hanging  atomic.Int64  // handlers that were left behind
+	outages  outages       // that events met
 }
 
 // New makes the inbox of a consumer, whose name is part of every key in the store: 1 to 100

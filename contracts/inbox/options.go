@@ -46,7 +46,8 @@ type Options struct {
 	Retention      time.Duration
 	ForceRetention bool
 	// Delays are the waits before each new try: 5 s, 30 s, 2 m, 10 m, 30 m. The last one
-	// stands for all that follow.
+	// stands for all that follow. An event that meets an outage waits for the first, twice as long each
+	// further time, a minute at most.
 	Delays []time.Duration
 	// MaxTries is how often an event is handled until it is dead; 5. The first four of
 	// DefaultDelays lie between these: its last is for more tries, or no DeadLetters.
@@ -119,7 +120,7 @@ func (o Options) withDefaults() Options {
 // longest wait as well, or the count of its failures would begin anew, and it never be dead.
 func (o Options) keep() time.Duration {
 	const comesAgain = 10 * time.Minute // the longest that Pub/Sub waits with what it was given back
-	return max(o.Retention, o.lease()+slices.Max(o.Delays)+comesAgain)
+	return max(o.Retention, o.lease()+max(slices.Max(o.Delays), longestOutage)+comesAgain)
 }
 
 // lease outlives the handler, its grace, and the calls of the store that end it.
