@@ -111,7 +111,11 @@ func (z *freezes) mergeLocked(freeze *dlq.Freeze) bool {
 		return false
 	}
 	if f.freeze == nil || f.freeze.State != freeze.State {
-		z.log.Info("aggregate "+string(freeze.State), zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID))
+		said := "aggregate "
+		if f.freeze == nil && z.asOf.IsZero() { // it was there before this relay
+			said = "aggregate stands "
+		}
+		z.log.Info(said+string(freeze.State), zap.String("aggregateId", freeze.AggregateID), zap.String("traceId", freeze.TraceID), zap.Time("frozenAt", freeze.FrozenAt))
 	}
 	f.freeze = freeze
 	clear(f.thawing)
