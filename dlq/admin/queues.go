@@ -29,7 +29,7 @@ type QueueItemList struct {
 type queueItemsInput struct {
 	Queue  string `path:"queue" example:"jobs" doc:"The queue's name."`
 	Status string `query:"status" maxLength:"100" example:"failed" doc:"Those with this status, also one that the queue does not know; without it those of all that it knows. See GET /queues."`
-	Tenant string `query:"tenant" maxLength:"1500" example:"org-1" doc:"Those of this tenant: of jobs an organization; of notifications clientId/condominiumId."`
+	Tenant string `query:"tenant" maxLength:"1500" example:"org-1" doc:"Those of this tenant: of jobs an organization (by field orgId); of notifications clientId/condominiumId."`
 	PageQuery
 }
 

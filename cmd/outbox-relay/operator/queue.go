@@ -29,7 +29,7 @@ Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or 
 type queueListCmd struct {
 	Queue  string `arg:"" optional:"" help:"jobs or notifications; without it all queues are counted."`
 	Status word   `placeholder:"STATUS" help:"Those with this status, such as failed; also one that the queue does not know."`
-	Tenant word   `placeholder:"TENANT" help:"Those of this tenant: of jobs an organization, of notifications clientId/condominiumId."`
+	Tenant word   `placeholder:"TENANT" help:"Those of this tenant: of jobs an organization (by field orgId), of notifications clientId/condominiumId."`
 	pageFlags
 	apiFlags
 }

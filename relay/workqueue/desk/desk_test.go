@@ -26,6 +26,7 @@ var both = []struct {
 	{"lists and pages", testItems},
 	{"one document", testQueueItem},
 	{"what an ID tells", testOfID},
+	{"whose an ID tells it is", testTenantOfID},
 	{"what cannot be", testImpossible},
 	{"requeue of jobs", testRequeueJobs},
 	{"requeue of notifications", testRequeueNotifications},

@@ -29,3 +29,17 @@ func testOfID(t *testing.T, r *rig) {
 		}
 	}
 }
+
+// A job that names its organization in its key alone is shown as that organization's, in the words
+// that a field would have; the list of an organization goes by the field.
+func testTenantOfID(t *testing.T, r *rig) {
+	path := r.job("org%3A1", "dead", 0, map[string]any{"orgId": firestore.Delete})
+	whole, err := r.QueueItem(t.Context(), "jobs", path)
+	if err != nil || whole.Tenant != "org:1" {
+		t.Errorf("it is shown as %q's, %v; want org:1", whole.Tenant, err)
+	}
+	page, err := r.Items(t.Context(), "jobs", desk.Filter{Tenant: "org:1"}, dlq.Page{})
+	if err != nil || len(page.Items) != 0 {
+		t.Errorf("the organization's list has %d, %v; want those that have the field", len(page.Items), err)
+	}
+}

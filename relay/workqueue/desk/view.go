@@ -1,6 +1,8 @@
 package desk
 
 import (
+	"cmp"
+
 	"cloud.google.com/go/firestore"
 
 	"outboxrelay/relay/firestore/readable"
@@ -64,19 +66,19 @@ func (v *View) item(snap *firestore.DocumentSnapshot) *Item {
 	if v.OfID != nil {
 		ofID = v.OfID(snap.Ref.ID)
 	}
-	for _, field := range v.About {
-		text := textOf(snap, field)
+	said := func(field string) string {
 		if !has(snap, field) {
-			text = ofID[field]
+			return ofID[field]
 		}
-		if text != "" {
+		return textOf(snap, field)
+	}
+	for _, field := range v.About {
+		if text := said(field); text != "" {
 			i.About[field] = text
 		}
 	}
 	if field := v.Vocabulary.TenantField; field != "" {
-		if text := textOf(snap, field); text != "" {
-			i.Tenant = text
-		}
+		i.Tenant = cmp.Or(said(field), i.Tenant)
 	}
 	return i
 }
