@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"go.uber.org/zap"
 
@@ -120,9 +121,15 @@ func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze) (records int64, 
 	return records, done, nil
 }
 
+// releasedEntry tells of the end of a release. One that somebody began by hand, in the freeze's
+// document, has no decision to be named after: it has the freeze's own time.
 func releasedEntry(freeze *Freeze, records int64) *Entry {
+	of := freeze.Release
+	if of == "" {
+		of = freeze.AggregateID + "@" + strconv.FormatInt(freeze.UpdateTime.UnixNano(), 36)
+	}
 	return &Entry{
-		ID: "released-" + freeze.Release, Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
+		ID: ID("released-" + of), Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
 		From: string(Releasing), Reason: fmt.Sprintf("decided by %s; %d held records turned back", orNobody(freeze.ReleasedBy), records),
 		Outbox: freeze.Outbox, EventID: freeze.EventID, EventType: freeze.EventType, TraceID: freeze.TraceID, AggregateID: freeze.AggregateID,
 	}
