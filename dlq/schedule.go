@@ -46,15 +46,22 @@ func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string,
 	if next = nextReplay(docs[0]); next.After(now) {
 		return nil, next, nil
 	}
-	docs, err = q.scheduled(ctx, tier, outboxes, after, limit+1, dueFields, Where{contracts.DeadFieldNextReplayAt, "<=", now})
-	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
+	// Mostly one page is enough. What somebody closed by hand keeps its time, and may fill any number of them.
+	for more := true; more; {
+		docs, err = q.scheduled(ctx, tier, outboxes, after, limit+1, dueFields, Where{contracts.DeadFieldNextReplayAt, "<=", now})
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
+		}
+		if more = len(docs) > limit; more {
+			docs = docs[:limit+1]
+			after = DueAfter{nextReplay(docs[limit]), docs[limit].ID}
+		}
+		due = append(due, slices.DeleteFunc(decodeItems(docs), func(i *Item) bool { return !i.Due(now) })...)
+		if len(due) > limit {
+			return due[:limit], due[limit].NextReplayAt, nil
+		}
 	}
 	next = time.Time{}
-	due = slices.DeleteFunc(decodeItems(docs), func(i *Item) bool { return !i.Due(now) })
-	if len(due) > limit {
-		return due[:limit], due[limit].NextReplayAt, nil
-	}
 	docs, err = q.scheduled(ctx, tier, outboxes, DueAfter{At: now}, 1, []string{contracts.DeadFieldNextReplayAt})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("find next replay: %w", err)
