@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// SchemaWord is a word in a schema that JSON Schema, and so the relay, passes over, while what
-// producers in other languages check with acts on it.
+// SchemaWord is a word in a schema that what producers in other languages check with takes otherwise
+// than the relay: JSON Schema does not know it, or its number is not one of theirs.
 type SchemaWord struct {
 	Place   string // the file, and within it a JSON pointer
 	Problem string
@@ -31,16 +31,14 @@ func SchemaWords(files map[string][]byte, schemas ...*jsonschema.Schema) []Schem
 	var out []SchemaWord
 	docs := make(map[string]any)
 	for _, s := range SchemasWithin(schemas...) {
-		if s.DraftVersion == 4 { // whose id is one
-			continue
-		}
 		written, _ := SchemaAsWritten(files, docs, s).(map[string]any)
+		place := strings.TrimSuffix(strings.TrimPrefix(s.Location, schemaScheme), "#")
 		for _, w := range schemaWords {
-			if v, there := written[w.word]; there && v != nil {
-				place := strings.TrimSuffix(strings.TrimPrefix(s.Location, schemaScheme), "#")
+			if v, there := written[w.word]; there && v != nil && s.DraftVersion != 4 { // whose id is one
 				out = append(out, SchemaWord{place, fmt.Sprintf("%q is %s", w.word, w.problem), w.remedy})
 			}
 		}
+		out = append(out, schemaNumbers(place, written)...)
 	}
 	return out
 }

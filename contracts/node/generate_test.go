@@ -162,13 +162,17 @@ func TestWordsOfAjvAreRefused(t *testing.T) {
 targets: {T: {kind: pubsub, topic: a-topic}}
 outboxes: [{name: box, slice: s, events: [{type: E, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T], schema: s.json}]}]
 `
-	files := fstest.MapFS{"s.json": {Data: []byte(`{"properties": {"x": {"type": "string", "nullable": true}}}`)}}
-	catalog, err := contracts.ParseCatalog("catalog.yaml", []byte(text), files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `schema s.json#/properties/x: "nullable" is no word of JSON Schema: null is refused all the same: write "type": ["string", "null"]`
-	if err := node.Generate(&bytes.Buffer{}, catalog); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %s", err, want)
+	for written, want := range map[string]string{
+		`{"type": "string", "nullable": true}`: `"nullable" is no word of JSON Schema: null is refused all the same: write "type": ["string", "null"]`,
+		`{"const": 9007199254740993}`:          `"const" holds 9007199254740993, which JavaScript reads as 9007199254740992`,
+	} {
+		files := fstest.MapFS{"s.json": {Data: []byte(`{"properties": {"x": ` + written + `}}`)}}
+		catalog, err := contracts.ParseCatalog("catalog.yaml", []byte(text), files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := node.Generate(&bytes.Buffer{}, catalog); err == nil || !strings.Contains(err.Error(), "schema s.json#/properties/x: "+want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
