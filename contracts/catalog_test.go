@@ -236,7 +236,11 @@ func TestLoadCatalogFindsSchemasBesideItsFile(t *testing.T) {
 		"not a schema":          {"odd.json", "not a JSON Schema"},
 		"dangling reference":    {"dangling.json", "nowhere"},
 		"link out":              {"link.json", "load link.json"},
+		"a key twice":           {"twice.json", "load twice.json: properties.n stands twice"},
+		"too large":             {"large.json", "load large.json: it is larger than 1 MiB"},
 	} {
+		write("twice.json", `{"properties": {"n": {"type": "integer"}, "m": {}, "n": {}}}`)
+		write("large.json", `{"description": "`+strings.Repeat("x", 1<<20)+`"}`)
 		write("remote.json", `{"$ref": "https://example.com/x.json"}`)
 		write("text.json", `nothing`)
 		write("dangling.json", `{"$ref": "#/$defs/nowhere"}`)

@@ -42,13 +42,19 @@ func (s *schemaSet) Load(url string) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read from
-	data, err := io.ReadAll(io.LimitReader(f, maxCatalogBytes))
+	data, err := io.ReadAll(io.LimitReader(f, maxCatalogBytes+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(data) > maxCatalogBytes {
+		return nil, errors.New("it is larger than 1 MiB")
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("read JSON: %w", err)
+	}
+	if err := StrictJSON(data); err != nil {
+		return nil, err
 	}
 	s.read[name] = data
 	return doc, nil

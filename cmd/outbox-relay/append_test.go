@@ -186,6 +186,9 @@ func TestAppendRefusesBadLines(t *testing.T) {
 		line(t, 11, payload(map[string]any{"amount": 5, "": 1})),
 		line(t, 12, payload(map[string]any{"amount": 5, "text": strings.Repeat("x", 9<<20)})),
 		line(t, 13, sound),
+		strings.Replace(line(t, 14, sound), `"amount":5`, `"amount":5,"by":[{"id":1,"id":2}]`, 1),
+		strings.Replace(line(t, 15, sound), `"traceId":`, `"lane":"STANDARD_LANE","traceId":`, 1),
+		strings.Replace(line(t, 16, sound), `"amount":5`, `"amount":5,"text":"cut \ud83d"`, 1),
 	}, "\n")
 	wantStderr := []string{
 		"standard input:2: decode record:",
@@ -196,7 +199,9 @@ func TestAppendRefusesBadLines(t *testing.T) {
 		"standard input:7: ", "eventType",
 		"standard input:9: payload.text is 1100000 bytes long", "standard input:10: payload.lists[0] is an array directly within an array",
 		"standard input:11: payload has a key that is empty", "standard input:12: the line is over 8388608 bytes",
-		"10 of 13 records are bad",
+		"standard input:14: decode record: payload.by[0].id stands twice", "standard input:15: decode record: lane stands twice",
+		"standard input:16: decode record: payload.text holds half a surrogate pair",
+		"13 of 16 records are bad",
 	}
 	for _, tc := range []struct {
 		name       string

@@ -116,6 +116,9 @@ func readRecord(line []byte, outbox string, catalog *contracts.Catalog) (Record,
 	if err != nil {
 		return Record{}, err
 	}
+	if err := contracts.StrictJSON(line); err != nil {
+		return Record{}, fmt.Errorf("decode record: %w", err)
+	}
 	if named, ok := fields[outboxKey]; ok {
 		delete(fields, outboxKey)
 		if outbox, ok = named.(string); !ok {
