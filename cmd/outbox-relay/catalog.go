@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -15,9 +14,20 @@ type catalogFlags struct {
 	Catalog string `env:"CATALOG" placeholder:"FILE" help:"Catalog file; without it the built-in default."`
 }
 
-// load reads the catalog. A fault in it is the caller's to mend, like a flag's.
-func (f catalogFlags) load() (*contracts.Catalog, error) { return loadCatalog(f.Catalog) }
+// envCatalog names the catalog's file where no flag does.
+const envCatalog = "CATALOG"
 
+// load reads the catalog. A fault in it is the caller's to mend, like a flag's. That the variable names
+// it is told: whoever set it may know nothing of the flag.
+func (f catalogFlags) load(env shell.Lookup) (*contracts.Catalog, error) {
+	catalog, err := loadCatalog(f.Catalog)
+	if err != nil && f.Catalog != "" && f.Catalog == env.Get(envCatalog) {
+		err = shell.Usagef("environment variable %s: %w", envCatalog, err)
+	}
+	return catalog, err
+}
+
+// loadCatalog reads the catalog of a file; "" is the built-in default.
 func loadCatalog(file string) (*contracts.Catalog, error) {
 	catalog, err := contracts.LoadCatalog(file)
 	if err != nil {
@@ -45,14 +55,17 @@ type oneCatalog struct {
 	catalogFlags
 }
 
-func (f oneCatalog) load() (*contracts.Catalog, error) {
-	return loadCatalog(cmp.Or(f.File, f.Catalog))
+func (f oneCatalog) load(env shell.Lookup) (*contracts.Catalog, error) {
+	if f.File != "" {
+		return loadCatalog(f.File)
+	}
+	return f.catalogFlags.load(env)
 }
 
 type catalogValidateCmd struct{ oneCatalog }
 
 func (c *catalogValidateCmd) Run(_ context.Context, p shell.Process) error {
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}
@@ -71,7 +84,7 @@ func (c *catalogValidateCmd) Run(_ context.Context, p shell.Process) error {
 type catalogPrintCmd struct{ oneCatalog }
 
 func (c *catalogPrintCmd) Run(_ context.Context, p shell.Process) error {
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,26 @@ import (
 	"outboxrelay/contracts/diff"
 )
 
+// day is a day on the command line, at midnight UTC.
+type day struct{ time.Time }
+
+// UnmarshalText reads it.
+func (d *day) UnmarshalText(text []byte) (err error) {
+	if d.Time, err = time.Parse(time.DateOnly, string(text)); err != nil {
+		return fmt.Errorf("%q is no day, such as 2026-03-01", text)
+	}
+	if d.Before(time.Unix(0, 0)) { // the zero time would count as not given
+		return fmt.Errorf("%q is a day before 1970", text)
+	}
+	return nil
+}
+
 type catalogDiffCmd struct {
 	Old string `arg:"" help:"Catalog file as it is deployed."`
 	New string `arg:"" help:"Catalog file as it is to be."`
 
-	On   time.Time `format:"2006-01-02" placeholder:"DAY" help:"Day of the change, by which removals are judged, as 2026-03-01; without it today."`
-	JSON bool      `name:"json" help:"Print the changes as JSON."`
+	On   day  `placeholder:"DAY" help:"Day of the change, by which removals are judged, as 2026-03-01; without it today."`
+	JSON bool `name:"json" help:"Print the changes as JSON."`
 }
 
 // Help is the long text of catalog diff --help.
@@ -45,7 +59,7 @@ func (c *catalogDiffCmd) Run(_ context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	on := c.On
+	on := c.On.Time
 	if on.IsZero() {
 		on = time.Now().UTC()
 	}

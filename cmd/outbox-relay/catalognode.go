@@ -18,7 +18,7 @@ type catalogNodeCmd struct {
 
 // Run writes nothing unless it has all of it.
 func (c *catalogNodeCmd) Run(_ context.Context, p shell.Process) error {
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}

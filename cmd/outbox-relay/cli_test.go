@@ -122,6 +122,17 @@ func TestUsageErrors(t *testing.T) {
 		{"an unknown outbox", []string{"append", "--samples", "1", "--outbox", "noOutbox"}, project, "noOutbox"},
 		{"a file that is not there", []string{"append", "/nonexistent.jsonl"}, project, "nonexistent.jsonl"},
 		{"a file that is a folder", []string{"append", "."}, project, "read ."},
+		{"a lane that is empty", []string{"lanes", "pause", ""}, nil, "<lane> is empty"},
+		{"a dead letter that is empty", []string{"dlq", "show", ""}, nil, "<id> is empty"},
+		{"a queue that is empty", []string{"queue", "list", ""}, nil, "<queue> is empty"},
+		{"a catalog that is empty", []string{"catalog", "validate", ""}, nil, "<file> is empty"},
+		{"an old catalog that is empty", []string{"catalog", "diff", "", "new.yaml"}, nil, "<old> is empty"},
+		{"a catalog of the environment that is not there", []string{"serve"}, map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "CATALOG": "/nonexistent.yaml"}, "environment variable CATALOG: load catalog: "},
+		{"a day that no change has", []string{"catalog", "diff", "a", "b", "--on", "0001-01-01"}, nil, `--on: "0001-01-01" is a day before 1970`},
+		{"a day that is none", []string{"catalog", "diff", "a", "b", "--on", "2026-02-30"}, nil, `--on: "2026-02-30" is no day, such as 2026-03-01`},
+		{"an export before there was Firestore", []string{"restore", "--before", "0001-01-01T00:00:00Z", "--as", "review"}, project, `"0001-01-01T00:00:00Z" is a time before 1970`},
+		{"an outage of no time", []string{"local", "--fault", "--fault-for", "0s"}, nil, "--fault-for is 0s, want more than 0"},
+		{"an outage before the start", []string{"local", "--fault", "--fault-after=-1s"}, nil, "--fault-after is -1s, want 0 or more"},
 		{"an export that is yet to come", []string{"restore", "--before", "2999-01-01T00:00:00Z", "--as", "delivered", "--dry-run"}, project, "lies ahead of now"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

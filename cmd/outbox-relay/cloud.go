@@ -87,7 +87,7 @@ func (c *cloudCmd) Run(ctx context.Context, p shell.Process) (err error) {
 	if err != nil {
 		return err
 	}
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (c *costCmd) Run(_ context.Context, p shell.Process) error {
 		_, err := p.Stdout.Write(cost.PricesFile())
 		return err
 	}
-	w, err := c.workload()
+	w, err := c.workload(p.Env)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func (c *costCmd) Run(_ context.Context, p shell.Process) error {
 	return enc.Encode(estimate)
 }
 
-func (c *costCmd) workload() (*cost.Workload, error) {
-	catalog, err := c.load()
+func (c *costCmd) workload(env shell.Lookup) (*cost.Workload, error) {
+	catalog, err := c.load(env)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (c *doctorCmd) config(p shell.Process) doctor.Config {
 		Project: at.Project, Database: at.Database, Firestore: at.Firestore, PubSub: at.PubSub, Auth: at.Auth,
 		OpenFirestore: at.DialFirestore, OpenPubSub: at.DialPubSub,
 		Catalog: func() (*contracts.Catalog, error) {
-			catalog, err := c.load()
+			catalog, err := c.load(p.Env)
 			if err != nil {
 				return nil, err
 			}

@@ -72,8 +72,11 @@ func (c *localCmd) Validate() error {
 	if !c.Samples && (c.Records > 0 || c.Rate >= 0) {
 		errs = append(errs, errors.New("--no-samples goes with neither --records nor --rate"))
 	}
-	if c.FaultAfter < 0 || c.FaultFor <= 0 {
-		errs = append(errs, errors.New("--fault-after and --fault-for must not be negative"))
+	if c.FaultAfter < 0 {
+		errs = append(errs, fmt.Errorf("--fault-after is %v, want 0 or more", c.FaultAfter))
+	}
+	if c.FaultFor <= 0 {
+		errs = append(errs, fmt.Errorf("--fault-for is %v, want more than 0", c.FaultFor))
 	}
 	return errors.Join(errs...)
 }
@@ -90,7 +93,7 @@ func (c *localCmd) rate() float64 {
 
 // Run runs until ctx ends, or until all records of --records are accounted for.
 func (c *localCmd) Run(ctx context.Context, p shell.Process) error {
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}

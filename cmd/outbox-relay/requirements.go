@@ -16,8 +16,8 @@ type needFlags struct {
 	jobsTopicFlag
 }
 
-func (f needFlags) requirements() (*requirements.Requirements, error) {
-	catalog, err := f.load()
+func (f needFlags) requirements(env shell.Lookup) (*requirements.Requirements, error) {
+	catalog, err := f.load(env)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (c *catalogTopicsCmd) Help() string {
 }
 
 func (c *catalogTopicsCmd) Run(_ context.Context, p shell.Process) error {
-	r, err := c.requirements()
+	r, err := c.requirements(p.Env)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *catalogTopicsCmd) Run(_ context.Context, p shell.Process) error {
 type catalogIndexesCmd struct{ catalogFlags }
 
 func (c *catalogIndexesCmd) Run(_ context.Context, p shell.Process) error {
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ type catalogPermissionsCmd struct {
 }
 
 func (c *catalogPermissionsCmd) Run(_ context.Context, p shell.Process) error {
-	r, err := c.requirements()
+	r, err := c.requirements(p.Env)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *catalogPermissionsCmd) Run(_ context.Context, p shell.Process) error {
 type catalogRequirementsCmd struct{ needFlags }
 
 func (c *catalogRequirementsCmd) Run(_ context.Context, p shell.Process) error {
-	r, err := c.requirements()
+	r, err := c.requirements(p.Env)
 	if err != nil {
 		return err
 	}

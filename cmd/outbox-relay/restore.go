@@ -28,6 +28,9 @@ func (e *exportTime) UnmarshalText(text []byte) (err error) {
 	if e.Time, err = time.Parse(time.RFC3339, string(text)); err != nil {
 		return fmt.Errorf("%q is no time in RFC 3339, such as 2026-03-01T11:00:00Z", text)
 	}
+	if e.Before(time.Unix(0, 0)) { // the zero time would count as not given
+		return fmt.Errorf("%q is a time before 1970", text)
+	}
 	return nil
 }
 
@@ -77,7 +80,7 @@ func (c *restoreCmd) Validate() error {
 
 // Run settles, or tells what would be.
 func (c *restoreCmd) Run(ctx context.Context, p shell.Process) error {
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	catalog, err := c.load()
+	catalog, err := c.load(p.Env)
 	if err != nil {
 		return err
 	}

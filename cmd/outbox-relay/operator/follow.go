@@ -40,6 +40,9 @@ func (d *desk) follow(ctx context.Context, id string, known bool) error {
 			outage = 0
 		}
 		answer, err := d.look(ctx, adminapi.Path("replays", id), &bulk, outage)
+		if ctx.Err() != nil && !known {
+			return fmt.Errorf("interrupted before the service told of bulk replay %s", terminal.Line(id))
+		}
 		if ctx.Err() != nil {
 			return d.unfollowed(progress, id, "")
 		}

@@ -1,12 +1,15 @@
 package operator
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/dlq"
 )
 
@@ -32,6 +35,21 @@ func TestProgressTellsWhatCannotGoOn(t *testing.T) {
 		"9 of 9: 9 delivered, 0 failed, 0 passed over, 0 in delivery; done\n"
 	if got := out.String(); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Who interrupts before the service has answered is promised nothing: there may be no such bulk replay, or it has
+// ended.
+func TestFollowingInterruptedBeforeTheFirstAnswer(t *testing.T) {
+	d, _, _ := absent(t, 0, time.Hour, adminapi.Bulk{}, adminapi.Bulk{})
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	err := d.follow(ctx, "b", false)
+	if err == nil || shell.Code(err) != shell.ExitFailed || !strings.Contains(err.Error(), "interrupted before the service told of bulk replay b") || strings.Contains(err.Error(), "goes on;") {
+		t.Errorf("exit code %d, told %v; want %d, and that it was interrupted", shell.Code(err), err, shell.ExitFailed)
+	}
+	if err := d.follow(ctx, "b", true); shell.Code(err) != shell.ExitGoesOn {
+		t.Errorf("of a bulk replay that is known: exit code %d, want %d", shell.Code(err), shell.ExitGoesOn)
 	}
 }
 

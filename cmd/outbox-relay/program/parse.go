@@ -49,6 +49,9 @@ func Parse(c CLI, args []string, env shell.Lookup, stdout, stderr io.Writer) (Co
 		return nil, fmt.Errorf("build command line: %w", err)
 	}
 	parsed, err := parseOrAnswer(parser, args)
+	if err == nil && parsed != nil {
+		err = emptyArgument(parsed)
+	}
 	switch {
 	case err != nil:
 		return nil, shell.Exit(shell.ExitUsage, fmt.Errorf("%s%w (see %s --help)", from.of(err), err, c.Name))
@@ -75,6 +78,27 @@ func parseOrAnswer(parser *kong.Kong, args []string) (parsed *kong.Context, err 
 		}
 	}()
 	return parser.Parse(args)
+}
+
+// emptyArgument refuses an argument that is given and empty, as "$LANE" of a variable that is not set: a
+// command would take it for one that is left out.
+func emptyArgument(parsed *kong.Context) error {
+	for _, at := range parsed.Path {
+		if at.Positional == nil {
+			continue
+		}
+		given := at.Positional.Target
+		empty := given.Kind() == reflect.String && given.Len() == 0
+		if given.Kind() == reflect.Slice {
+			for _, one := range given.Seq2() {
+				empty = empty || one.Kind() == reflect.String && one.Len() == 0
+			}
+		}
+		if empty {
+			return fmt.Errorf("<%s> is empty", at.Positional.Name)
+		}
+	}
+	return nil
 }
 
 // detachEnvironment keeps kong from reading the process's environment, so that
