@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"text/template"
 	"text/template/parse"
 )
@@ -12,19 +14,39 @@ const present = "_present"
 
 var errNull = errors.New("a value that the text needs is null")
 
-// refuseNull has a template fail where it would write a value that is null, for which text/template
-// writes "<no value>" to people. Asking whether a value is there stays as it is.
+// refuseNull has a template fail where it would write a value that is null, or make a text of one, for
+// which people were sent "<no value>" or "%!s(<nil>)". Asking whether a value is there stays as it is.
 func refuseNull(t *template.Template) {
-	t.Funcs(template.FuncMap{present: func(v any) (any, error) {
-		if v == nil {
-			return nil, errNull
-		}
-		return v, nil
-	}})
+	t.Funcs(template.FuncMap{
+		present: func(v any) (any, error) {
+			if v == nil {
+				return nil, errNull
+			}
+			return v, nil
+		},
+		"print":   ofPresent(fmt.Sprint),
+		"println": ofPresent(fmt.Sprintln),
+		"printf": func(format string, args ...any) (string, error) {
+			return ofPresent(func(args ...any) string { return fmt.Sprintf(format, args...) })(args...)
+		},
+		"html":     ofPresent(template.HTMLEscaper),
+		"js":       ofPresent(template.JSEscaper),
+		"urlquery": ofPresent(template.URLQueryEscaper),
+	})
 	for _, part := range t.Templates() {
 		if part.Tree != nil {
 			refuseNullIn(part.Tree, part.Root)
 		}
+	}
+}
+
+// ofPresent is a function of text/template that makes a text of values: none of them may be null.
+func ofPresent(text func(args ...any) string) func(args ...any) (string, error) {
+	return func(args ...any) (string, error) {
+		if slices.Contains(args, nil) {
+			return "", errNull
+		}
+		return text(args...), nil
 	}
 }
 
