@@ -193,8 +193,12 @@ func (s *section) integer(key string, def, most int64) int64 {
 		return def
 	}
 	i, err := strconv.ParseInt(n.Value, 10, 64)
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil {
+	switch {
+	case n.Kind != yaml.ScalarNode || n.Tag != "!!int":
 		s.r.fault(n, "write digits", "%s: %s is %s, want an integer", s.where, key, nodeType(n))
+		return least
+	case err != nil: // as YAML has integers, too
+		s.r.fault(n, "write digits", "%s: %s is %s, want decimal digits alone", s.where, key, n.Value)
 		return least
 	}
 	if i < least || i > most {
