@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
@@ -50,18 +49,6 @@ type Tenants struct {
 	tally Tally
 }
 
-// Tally is what came of the samples.
-type Tally struct {
-	Events, Dispatched, Bells int64 // events, those that are dispatched, and notifications in bells
-	Jobs, Sent                int64
-	Complete                  bool // no more will be made, and all of it is done
-}
-
-// String tells of it on one line.
-func (t Tally) String() string {
-	return fmt.Sprintf("notifications %d of %d dispatched, %d in bells; jobs %d of %d sent", t.Dispatched, t.Events, t.Bells, t.Sent, t.Jobs)
-}
-
 // Tally is the last count. The method of nil tells of nothing to wait for.
 func (t *Tenants) Tally() Tally {
 	if t == nil {
@@ -93,7 +80,7 @@ func (t *Tenants) Run(ctx context.Context) error {
 				made++
 			}
 		case <-count.C:
-			if t.look(ctx, int64(made)).Complete {
+			if t.look(ctx, seed, int64(made)).Complete {
 				return nil
 			}
 		}
@@ -127,36 +114,18 @@ func (t *Tenants) make(ctx context.Context, id string, tenant notifications.Tena
 		return false
 	}
 	err = t.Client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
-		_, err := outbox.Emit(ctx, t.Client, tx, outbox.DomainEvent{
-			Type: "matter.created", OrgID: tenant.ClientID, EntityType: "matter", EntityID: id, Actor: "ana", Payload: map[string]any{"name": "Lift " + id},
-		}, outbox.Job{RecipientID: "ben", Channel: "in_app", TemplateID: SampleTemplate})
+		event, job := matter(tenant.ClientID, id)
+		_, err := outbox.Emit(ctx, t.Client, tx, event, job)
 		return err
 	})
 	return err == nil
 }
 
-// look counts. What cannot be counted stays as it was.
-func (t *Tenants) look(ctx context.Context, made int64) Tally {
-	now := t.Tally()
-	now.Events, now.Jobs = max(made, now.Events), max(made, now.Jobs)
-	for _, c := range []struct {
-		into  *int64
-		query firestore.Query
-	}{
-		{&now.Dispatched, t.Client.CollectionGroup(notifications.CollectionEvents).Where("status", "==", notifications.StatusEmitted)},
-		{&now.Bells, t.Client.CollectionGroup(notifications.CollectionBells).Query},
-		{&now.Sent, t.Client.Collection(outbox.Jobs).Where("status", "==", outbox.JobSent)},
-	} {
-		result, err := c.query.NewAggregationQuery().WithCount("n").Get(ctx)
-		if value, ok := result["n"].(*firestorepb.Value); err == nil && ok {
-			*c.into = value.GetIntegerValue()
-		}
-	}
-	now.Complete = t.Count > 0 && made == int64(t.Count) && now.Dispatched >= made && now.Sent >= made
-	t.mu.Lock()
-	t.tally = now
-	t.mu.Unlock()
-	return now
+// matter is the domain event of a sample, and its job.
+func matter(clientID, id string) (outbox.DomainEvent, outbox.Job) {
+	return outbox.DomainEvent{
+		Type: "matter.created", OrgID: clientID, EntityType: "matter", EntityID: id, Actor: "ana", Payload: map[string]any{"name": "Lift " + id},
+	}, outbox.Job{RecipientID: "ben", Channel: "in_app", TemplateID: SampleTemplate}
 }
 
 // workCollections are what the work queues and the tenants read and write, which is no part of
