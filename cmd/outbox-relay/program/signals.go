@@ -6,34 +6,47 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // WithSignals ends the returned context at the first SIGINT or SIGTERM, with
 // the signal as its cause. The second one calls exit at once, with the code
-// that a shell gives to a process killed by it. stop puts the signals back.
+// that a shell gives to a process killed by it; the same one again within echo
+// of the first is no second one. stop puts the signals back.
 func WithSignals(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	done := make(chan struct{})
-	go func() {
-		stopping := false
-		for {
-			select {
-			case <-done:
-				return
-			case s := <-signals:
-				if stopping {
-					exit(128 + int(s.(syscall.Signal)))
-				}
-				stopping = true
-				cancel(fmt.Errorf("signal: %v", s))
-			}
-		}
-	}()
+	go heed(signals, done, cancel, exit)
 	return ctx, func() {
 		signal.Stop(signals)
 		close(done)
 		cancel(nil)
+	}
+}
+
+// echo is how long after the first signal the same one still is that one. Whoever signals a
+// program and the group that it is in, as timeout(1) does, sends it twice: within a third of
+// a millisecond mostly, within 12 ms on a busy machine. A person's second Ctrl-C takes longer.
+const echo = 50 * time.Millisecond
+
+// heed is the loop of WithSignals, until done.
+func heed(signals <-chan os.Signal, done <-chan struct{}, cancel context.CancelCauseFunc, exit func(int)) {
+	var first os.Signal
+	var since time.Time
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			switch {
+			case first == nil:
+				first, since = s, time.Now()
+				cancel(fmt.Errorf("signal: %v", s))
+			case s != first || time.Since(since) >= echo:
+				exit(128 + int(s.(syscall.Signal)))
+			}
+		}
 	}
 }
