@@ -209,6 +209,24 @@ func TestCheckBoundsTheFaultsOfAPayload(t *testing.T) {
 	}
 }
 
+// Dead letters are grouped by what is wrong with them: records with the same faults must tell
+// them alike.
+func TestCheckNamesThePayloadsFaultsInOrder(t *testing.T) {
+	payload := make(map[string]any)
+	for i := range maxFieldFaults + 10 {
+		payload[fmt.Sprintf("f%03d", i)] = math.NaN()
+	}
+	var want string
+	for i := range maxFieldFaults {
+		want += fmt.Sprintf("payload.f%03d is not a finite number; ", i)
+	}
+	want += "payload has 10 more faults"
+	rec, faults := DecodeRecord("wsOutbox", "doc", changed(soundFields(t), map[string]any{"payload": payload}))
+	if got := defaultCatalog(t).Check(rec, faults).Faults.Error(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
 // Neither faults nor their paths may tell what a payload holds.
 func TestFaultsTellNoPayloadValue(t *testing.T) {
 	const secret = "4111-1111"

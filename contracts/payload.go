@@ -3,7 +3,9 @@ package contracts
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -13,6 +15,7 @@ type payloadScan struct {
 	faults  Faults
 	more    int    // faults beyond maxFieldFaults
 	steps   []step // where the walk stands, below payload
+	sorted  bool   // a map is walked by its keys' order, which takes longer
 	foreign bool   // some value is a timestamp or bytes, which only Firestore has
 	size    int    // bytes of the payload as JSON, roughly
 }
@@ -20,6 +23,10 @@ type payloadScan struct {
 func scanPayload(payload map[string]any) *payloadScan {
 	s := &payloadScan{steps: make([]step, 0, 8)}
 	s.walkMap(payload)
+	if len(s.faults) > 0 { // once more, so that the same faults are told alike
+		*s = payloadScan{steps: s.steps, sorted: true}
+		s.walkMap(payload)
+	}
 	if s.more > 0 {
 		s.faults = append(s.faults, moreFaults(FieldPayload, s.more))
 	}
@@ -82,15 +89,25 @@ func (s *payloadScan) walk(v any) {
 }
 
 func (s *payloadScan) walkMap(m map[string]any) {
-	for key, v := range m {
-		s.steps = append(s.steps, step{key: key})
-		s.size += len(key) + 4
-		if !utf8.ValidString(key) {
-			s.fault("has a key that is not valid UTF-8")
+	if s.sorted {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			s.walkField(key, m[key])
 		}
-		s.walk(v)
-		s.steps = s.steps[:len(s.steps)-1]
+		return
 	}
+	for key, v := range m {
+		s.walkField(key, v)
+	}
+}
+
+func (s *payloadScan) walkField(key string, v any) {
+	s.steps = append(s.steps, step{key: key})
+	s.size += len(key) + 4
+	if !utf8.ValidString(key) {
+		s.fault("has a key that is not valid UTF-8")
+	}
+	s.walk(v)
+	s.steps = s.steps[:len(s.steps)-1]
 }
 
 // deep names a container that lies too deep, which is then not entered.
