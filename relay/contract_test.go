@@ -2,7 +2,9 @@ package relay_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +51,20 @@ func violations() []violation {
 			violation{name: "mistyped " + field, breaks: map[string]any{field: 3.5}, faults: []string{field}},
 		)
 	}
-	return out
+	return append(out, manyFaults(90))
+}
+
+// manyFaults is a payload with so many faults, more than a dead letter has errors.
+func manyFaults(n int) violation {
+	v := violation{name: "many at once"}
+	payload := make(map[string]any)
+	for i := range n {
+		field := fmt.Sprintf("reading%02d", i)
+		payload[field] = math.NaN()
+		v.faults = append(v.faults, "payload."+field+" is not")
+	}
+	v.breaks = map[string]any{"payload": payload}
+	return v
 }
 
 func TestContractViolationsAreDeadLettered(t *testing.T) {

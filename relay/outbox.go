@@ -203,15 +203,6 @@ func (o *outbox) refused(e *entry) {
 	}
 }
 
-// faultErrors tells every fault of a record as an error of its dead letter.
-func faultErrors(faults contracts.Faults, at time.Time) []contracts.AttemptError {
-	out := make([]contracts.AttemptError, len(faults))
-	for i, f := range faults {
-		out[i] = contracts.AttemptError{At: at, Code: string(contracts.ContractViolation), Message: contracts.Clip(f.String())}
-	}
-	return out
-}
-
 // idle hears that an aggregate has nothing left in a lane after records of it were
 // refused there: they may come now.
 func (o *outbox) idle(aggregate string, lane contracts.Lane) {
