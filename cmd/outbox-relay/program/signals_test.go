@@ -10,7 +10,7 @@ import (
 )
 
 // timeout(1) sends its signal to the program and then to the group that the program is in, as
-// do others that pass on what they get: that is one wish to stop.
+// do others that pass on what they get: that may be one wish to stop.
 func TestSignals(t *testing.T) {
 	type sent struct {
 		after time.Duration // what came before
@@ -19,13 +19,15 @@ func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		sent []sent
-		want []int // exit codes
+		then time.Duration // before it is looked at
+		want []int         // exit codes
 	}{
-		{"one", []sent{{0, syscall.SIGTERM}}, nil},
-		{"one that comes twice", []sent{{0, syscall.SIGTERM}, {12 * time.Millisecond, syscall.SIGTERM}}, nil},
-		{"a second one", []sent{{0, syscall.SIGTERM}, {time.Second, syscall.SIGTERM}}, []int{143}},
-		{"a second one behind one that comes twice", []sent{{0, syscall.SIGINT}, {0, syscall.SIGINT}, {100 * time.Millisecond, syscall.SIGINT}}, []int{130}},
-		{"another one right behind the first", []sent{{0, syscall.SIGTERM}, {0, syscall.SIGINT}}, []int{130}},
+		{"one", []sent{{0, syscall.SIGTERM}}, time.Hour, nil},
+		{"one that comes twice", []sent{{0, syscall.SIGTERM}, {12 * time.Millisecond, syscall.SIGTERM}}, grace - 1, nil},
+		{"one that comes twice, and much later", []sent{{0, syscall.SIGTERM}, {12 * time.Millisecond, syscall.SIGTERM}}, time.Hour, []int{143}},
+		{"a second one", []sent{{0, syscall.SIGTERM}, {time.Second, syscall.SIGTERM}}, 0, []int{143}},
+		{"a second one behind one that comes twice", []sent{{0, syscall.SIGINT}, {0, syscall.SIGINT}, {100 * time.Millisecond, syscall.SIGINT}}, 0, []int{130}},
+		{"another one right behind the first", []sent{{0, syscall.SIGTERM}, {0, syscall.SIGINT}}, 0, []int{130}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -38,6 +40,7 @@ func TestSignals(t *testing.T) {
 					time.Sleep(s.after)
 					signals <- s.what
 				}
+				time.Sleep(tt.then)
 				synctest.Wait()
 				if ctx.Err() == nil {
 					t.Error("it goes on after the first")
