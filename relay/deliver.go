@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"outboxrelay/contracts"
@@ -75,13 +74,14 @@ func (r *Relay) begin(ctx context.Context, t *lanes.Task, withheld *[]string) (*
 	}
 	held, on := r.holdsUp(e)
 	turn := e.outbox.ledger.becomes(feed.Turn{
-		Record: &e.Record, NotNow: !held.IsZero(), Later: e.wait.After(r.now()), Unsaved: e.unwritten(),
+		Record: &e.Record, NotNow: !held.IsZero(), Later: e.wait.After(r.now()), Unsaved: e.unwritten(), Withheld: *withheld,
 	})
 	wait := lanes.Verdict{Action: lanes.Retry}
 	switch turn.Do {
 	case feed.Deliver:
-		open, gated := withhold(turn.Open, turn.Gated, withheld)
-		job := r.job(e, open)
+		gated := turn.Gated
+		*withheld = append(*withheld, gated...)
+		job := r.job(e, turn.Open)
 		job.Others = turn.Others
 		e.trail.begin(job)
 		return job, func(out ier.Outcome) lanes.Verdict { return r.conclude(ctx, e, out, gated) }, lanes.Verdict{}
@@ -131,23 +131,6 @@ func (r *Relay) job(e *entry, targets []string) *ier.Job {
 	return &ier.Job{
 		Record: e.rec, Data: e.data, Lane: e.lane, Targets: targets, Attempt: e.rec.Attempts + 1, Waits: waits,
 	}
-}
-
-// withhold takes out of open what an older record of the run has to wait for,
-// and adds what this one has to.
-func withhold(open, gated []string, withheld *[]string) (stillOpen, nowGated []string) {
-	if len(*withheld) > 0 {
-		for _, t := range open {
-			if slices.Contains(*withheld, t) {
-				gated = append(gated, t)
-			} else {
-				stillOpen = append(stillOpen, t)
-			}
-		}
-		open = stillOpen
-	}
-	*withheld = append(*withheld, gated...)
-	return open, gated
 }
 
 // conclude judges one record's round of delivery.

@@ -169,24 +169,8 @@ func TestDeliverWaitsForTheBeginning(t *testing.T) {
 	}
 }
 
-// What an older record of a run waits for at a target, later ones wait for too.
-func TestLaterRecordsOfARunWaitForTheTargetsOfOlderOnes(t *testing.T) {
-	var withheld []string
-	open, gated := withhold([]string{"A"}, []string{"B"}, &withheld)
-	if want := []string{"A"}; !cmp.Equal(open, want) || !cmp.Equal(gated, []string{"B"}) {
-		t.Errorf("the older goes to %v and waits for %v, want to %v and for B", open, gated, want)
-	}
-	open, gated = withhold([]string{"A", "B", "C"}, nil, &withheld)
-	if want := []string{"A", "C"}; !cmp.Equal(open, want) || !cmp.Equal(gated, []string{"B"}) {
-		t.Errorf("the later goes to %v and waits for %v, want to %v and for B", open, gated, want)
-	}
-	if open, _ = withhold([]string{"B"}, nil, &withheld); len(open) > 0 {
-		t.Errorf("the last goes to %v, want to none", open)
-	}
-}
-
-// A run is delivered that way also where no gate stands before the later one: a
-// stray has none.
+// What an older record of a run waits for at a target, later ones wait for too, also
+// where no gate stands before the later one: a stray has none.
 func TestARunWithholdsWhatItsOlderRecordsWaitFor(t *testing.T) {
 	r, _ := newTestRelay(t)
 	older := testEntry(t, r, 0)

@@ -26,6 +26,7 @@
 //     it when all older ones of its aggregate have it, or are in their lane before it.
 //   - At its turn a record goes to no target that an older one of its aggregate misses
 //     which had no turn in its lane yet: that was brought back while the run was made up.
+//     Nor does it go where an older one of its run waits at a gate.
 //   - Behind one that its lane refused, younger ones of its aggregate leave memory, until
 //     that lane has none of it left; what another lane says does not count.
 //   - A gate brings back only what its feed has read past: what the feed was sent back

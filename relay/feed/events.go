@@ -91,6 +91,8 @@ type (
 		NotNow  bool
 		Later   bool
 		Unsaved bool // Firestore must be told something before it can leave
+		// Withheld are targets that older records of its run wait for.
+		Withheld []string
 	}
 	// Tried is the outcome of a round of delivery.
 	Tried struct {

@@ -42,16 +42,24 @@ func (m *Machine) inTurn(r *Record, open, gated []string) (stillOpen, nowGated [
 		if !older.olderThan(r) {
 			break
 		}
-		if older.feed() != r.feed() {
-			continue
+		if older.feed() == r.feed() {
+			open, gated = withhold(open, gated, older.Targets)
 		}
-		open = slices.DeleteFunc(open, func(t string) bool {
-			waits := slices.Contains(older.Targets, t)
-			if waits {
-				gated = append(gated, t)
-			}
-			return waits
-		})
 	}
 	return open, gated
+}
+
+// withhold moves from open to gated the targets that an older record has to go to first.
+func withhold(open, gated, targets []string) (stillOpen, nowGated []string) {
+	if len(targets) == 0 {
+		return open, gated
+	}
+	stillOpen = slices.DeleteFunc(open, func(t string) bool {
+		waits := slices.Contains(targets, t)
+		if waits {
+			gated = append(gated, t)
+		}
+		return waits
+	})
+	return stillOpen, gated
 }

@@ -31,7 +31,8 @@ func (m *Machine) turn(e Turn) Action {
 	}
 	f := r.feed()
 	if f == nil {
-		return Action{Do: Deliver, Open: slices.Clone(r.Targets)}
+		open, gated := withhold(slices.Clone(r.Targets), nil, e.Withheld)
+		return Action{Do: Deliver, Open: open, Gated: gated}
 	}
 	if r.ahead && !f.comesTo(r) {
 		m.rest(r, true)
@@ -43,6 +44,7 @@ func (m *Machine) turn(e Turn) Action {
 	}
 	open, gated := f.split(r)
 	open, gated = m.inTurn(r, open, gated)
+	open, gated = withhold(open, gated, e.Withheld)
 	return Action{Do: Deliver, Open: open, Gated: gated, Others: f.others(open)}
 }
 

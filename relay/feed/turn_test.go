@@ -1,6 +1,9 @@
 package feed
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func (g *gated) wantTurn(r *Record, want Do) {
 	g.Helper()
@@ -52,4 +55,33 @@ func TestNoneOfARunOvertakesWhatComesBackMeanwhile(t *testing.T) {
 	g.wantParked(Again, younger, nil, targetA, false)
 	g.wantOpen(older, "A") // the next run
 	g.wantOpen(younger, "A", "B")
+}
+
+// Where the older records of its run wait for a target, a record has to wait too; also
+// a stray, which no gate holds back.
+func TestARecordGoesNowhereItsRunIsWithheldFrom(t *testing.T) {
+	g := newGated(t)
+	r, stray := g.record(1), g.record(2)
+	r.Targets, stray.Targets = []string{"A", "B", "C"}, []string{"B", "C"}
+	stray.Home, stray.Origin = nil, Stray
+	g.read(r)
+	g.step(Found{Record: stray})
+	for _, tc := range []struct {
+		turn        Turn
+		open, gated []string
+	}{
+		{Turn{Record: r}, []string{"A", "B", "C"}, nil},
+		{Turn{Record: r, Withheld: []string{"B"}}, []string{"A", "C"}, []string{"B"}},
+		{Turn{Record: stray, Withheld: []string{"B"}}, []string{"C"}, []string{"B"}},
+		{Turn{Record: stray, Withheld: []string{"C", "A", "B"}}, nil, []string{"B", "C"}},
+	} {
+		actions, _ := g.step(tc.turn)
+		if a := actions[len(actions)-1]; a.Do != Deliver || !slices.Equal(a.Open, tc.open) || !slices.Equal(a.Gated, tc.gated) {
+			t.Errorf("version %d, withheld from %v: %d to %v, and waits for %v; want to %v, and to wait for %v",
+				tc.turn.Record.Version, tc.turn.Withheld, a.Do, a.Open, a.Gated, tc.open, tc.gated)
+		}
+	}
+	if !slices.Equal(r.Targets, []string{"A", "B", "C"}) {
+		t.Errorf("the record itself lost targets: %v", r.Targets)
+	}
 }
