@@ -1,0 +1,75 @@
+package relay
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"outboxrelay/contracts"
+)
+
+// hanging is a Store whose pages come once ready is closed.
+type hanging struct {
+	Store
+	ready chan struct{}
+	asked atomic.Int64
+}
+
+func (h *hanging) Page(ctx context.Context, s Scan) ([]Doc, error) {
+	if s.Kind == ScanRetrying {
+		h.asked.Add(1)
+	}
+	select {
+	case <-h.ready:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// What is in backoff is looked at before an outbox's first pages where it had no other
+// owner, beside them where the one before has been quiet for so long that no mark of it can
+// come any more, and otherwise behind each page alone.
+func TestWhenAnOutboxLooksForWhatIsInBackoff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		shared      bool
+		since       time.Duration // for how long the owner before has been quiet
+		looks, goOn bool          // that it looks, and that the pages need not wait for it
+	}{
+		"no other owner":   {looks: true},
+		"a quiet owner":    {shared: true, since: time.Hour, looks: true, goOn: true},
+		"just not late":    {shared: true, since: time.Minute, looks: true, goOn: true},
+		"an owner before":  {shared: true, since: time.Minute - 1, goOn: true},
+		"it was here just": {shared: true, goOn: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := newTestRelay(t)
+				store := &hanging{ready: make(chan struct{})}
+				r.store, r.shared, r.tuning.CommitTimeout = store, tc.shared, time.Minute
+				o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, idle{since: tc.since})
+				g, ctx := errgroup.WithContext(t.Context())
+				var returned atomic.Bool
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					o.lookEarly(ctx, g)
+					returned.Store(true)
+				}()
+				synctest.Wait()
+				if looks := store.asked.Load() == 1; looks != tc.looks || returned.Load() != tc.goOn {
+					t.Errorf("it looks: %t, and the pages go on: %t; want %t and %t", looks, returned.Load(), tc.looks, tc.goOn)
+				}
+				close(store.ready)
+				<-done
+				if err := g.Wait(); err != nil || o.begun.looked.Load() != tc.looks {
+					t.Errorf("no further look is needed: %t, error %v; want %t", o.begun.looked.Load(), err, tc.looks)
+				}
+			})
+		})
+	}
+}
