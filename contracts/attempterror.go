@@ -1,6 +1,9 @@
 package contracts
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // AttemptError is one failed attempt at one target, as kept on the record and
 // in its dead letter.
@@ -15,19 +18,17 @@ type AttemptError struct {
 // MaxErrorBytes bounds lastError and every stored error message, in bytes.
 const MaxErrorBytes = 1024
 
-// Clip cuts a text to MaxErrorBytes, at a character's edge.
-func Clip(s string) string {
-	if len(s) <= MaxErrorBytes {
-		return s
+// Clip makes a text fit for a record or a dead letter: ClipTo, to MaxErrorBytes.
+func Clip(text string) string { return ClipTo(text, MaxErrorBytes) }
+
+// ClipTo cuts a text to so many bytes, between characters. What is no UTF-8 in it becomes
+// U+FFFD.
+func ClipTo(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") // without what the cut leaves of a character
 	}
-	s = s[:MaxErrorBytes]
-	for len(s) > 0 && s[len(s)-1]&0xC0 == 0x80 {
-		s = s[:len(s)-1]
-	}
-	if len(s) > 0 && s[len(s)-1] >= 0xC0 {
-		s = s[:len(s)-1]
-	}
-	return s
+	return text
 }
 
 // Names of an AttemptError's fields in Firestore, on a record and in the

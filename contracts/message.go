@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -88,10 +87,7 @@ func NewMessage(rec *Record, data []byte, lane Lane, target, replay string) *Mes
 		attrs[AttrTraceparent] = rec.Traceparent
 	}
 	if replay != "" {
-		if len(replay) > MaxAttributeBytes {
-			replay = strings.ToValidUTF8(replay[:MaxAttributeBytes], "")
-		}
-		attrs[AttrReplay] = replay
+		attrs[AttrReplay] = ClipTo(replay, MaxAttributeBytes)
 	}
 	return &Message{Data: data, Attributes: attrs, OrderingKey: rec.AggregateID}
 }

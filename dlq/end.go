@@ -224,12 +224,7 @@ func InWords(targets []string) string {
 }
 
 // clip bounds a text that the service writes as a reason.
-func clip(s string) string {
-	if len(s) <= maxReasonBytes {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxReasonBytes], "")
-}
+func clip(s string) string { return contracts.ClipTo(s, maxReasonBytes) }
 
 // without returns the targets that are not among the gone ones.
 func without(targets, gone []string) []string {

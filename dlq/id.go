@@ -26,7 +26,7 @@ func ID(key string) string {
 	if len(id) > MaxIDBytes {
 		sum := sha256.Sum256([]byte(key))
 		tail := "~" + hex.EncodeToString(sum[:])
-		id = strings.ToValidUTF8(id[:MaxIDBytes-len(tail)], "") + tail
+		id = contracts.ClipTo(id, MaxIDBytes-len(tail)) + tail
 	}
 	return id
 }

@@ -80,7 +80,7 @@ func (r *Router) call(ctx context.Context, target Target, name string, parcels [
 		if p := recover(); p != nil {
 			r.cfg.Log.Error("target panicked", zap.String("target", name),
 				zap.String("traceId", parcels[0].Record.TraceID),
-				zap.String("panic", boundMessage(fmt.Sprint(p))), zap.ByteString("stack", debug.Stack()))
+				zap.String("panic", contracts.Clip(fmt.Sprint(p))), zap.ByteString("stack", debug.Stack()))
 			errs = fill(len(parcels), &contracts.Failure{
 				Kind: contracts.Attributable, Code: codePanic,
 				Err: fmt.Errorf("call target %s: panic: %v", name, p),
@@ -168,7 +168,7 @@ func (r *Router) record(run []*Job, l *leg, parcels []Parcel, start time.Time, e
 			res.state = failed
 			res.failure = TargetFailure{
 				Target: l.target, Kind: contracts.KindOf(err), Code: contracts.CodeOf(err), Reason: contracts.ReasonOf(err),
-				Message: boundMessage(contracts.MessageOf(err)), At: end,
+				Message: contracts.Clip(contracts.MessageOf(err)), At: end,
 			}
 			r.sample(job, l.target, start, end, &res.failure)
 			parcels[i].endTrace(res.failure.Kind.String(), &res.failure, end)

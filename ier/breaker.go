@@ -225,7 +225,7 @@ func (b *breaker) count(failure error) bool {
 	default:
 		return true
 	}
-	b.reason, b.message = contracts.CodeOf(s.error), boundMessage(s.Error())
+	b.reason, b.message = contracts.CodeOf(s.error), contracts.Clip(s.Error())
 	return false
 }
 

@@ -1,7 +1,6 @@
 package ier
 
 import (
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -65,15 +64,4 @@ type TargetFailure struct {
 // Done reports whether every target of the job acknowledged.
 func (o *Outcome) Done() bool {
 	return len(o.Failed) == 0 && len(o.Blocked) == 0 && len(o.Behind) == 0
-}
-
-// boundMessage makes text fit for a record or a dead letter: valid UTF-8, at
-// most contracts.MaxErrorBytes, cut between characters.
-func boundMessage(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > contracts.MaxErrorBytes {
-		// What a cut leaves of a split character is dropped.
-		text = strings.ToValidUTF8(text[:contracts.MaxErrorBytes], "")
-	}
-	return text
 }

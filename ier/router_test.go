@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -174,28 +173,6 @@ func TestNothingIsAttemptedOnceTheContextHasEnded(t *testing.T) {
 	}
 	if target.calls != 0 {
 		t.Errorf("target was called %d times, want 0", target.calls)
-	}
-}
-
-func TestFailureMessageFitsARecord(t *testing.T) {
-	tests := []struct {
-		name, text string
-	}{
-		{"cut inside a character", strings.Repeat("a", contracts.MaxErrorBytes-1) + "é"},
-		{"not UTF-8", "bad \xff\xfe bytes"},
-		{"not UTF-8, and grows when mended", strings.Repeat("\xff ", contracts.MaxErrorBytes)},
-		{"short", "fine"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got := boundMessage(test.text)
-			if len(got) > contracts.MaxErrorBytes || !utf8.ValidString(got) {
-				t.Errorf("message has %d bytes, valid UTF-8: %v", len(got), utf8.ValidString(got))
-			}
-			if utf8.ValidString(test.text) && !strings.HasPrefix(test.text, got) {
-				t.Errorf("message %q is not a beginning of the text", got)
-			}
-		})
 	}
 }
 

@@ -135,9 +135,7 @@ func judgeStatus(status int) (contracts.Kind, string) {
 const maxMessage = 200
 
 // short is as much of Auth's message as is kept.
-func short(message string) string {
-	return strings.ToValidUTF8(message[:min(len(message), maxMessage)], "")
-}
+func short(message string) string { return contracts.ClipTo(message, maxMessage) }
 
 func codeOf(ctxErr error) string {
 	if errors.Is(ctxErr, context.DeadlineExceeded) {

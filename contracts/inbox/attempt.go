@@ -152,11 +152,7 @@ func codeOf(err error) string {
 	return CodeFailed
 }
 
-// bound makes a text fit for a store and a dead letter.
+// bound makes a text fit for a store, which may not take U+0000, and a dead letter.
 func bound(text string, most int) string {
-	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	return text
+	return contracts.ClipTo(strings.ReplaceAll(text, "\x00", ""), most)
 }

@@ -64,11 +64,7 @@ func counts(f ier.TargetFailure, wasOut func(time.Time) bool) bool {
 
 // bound makes text fit for last_error: UTF-8 that Postgres takes, cut between characters.
 func bound(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-	if len(text) > maxErrorBytes {
-		text = strings.ToValidUTF8(text[:maxErrorBytes], "")
-	}
-	return text
+	return contracts.ClipTo(strings.ReplaceAll(text, "\x00", "\uFFFD"), maxErrorBytes)
 }
 
 // marks are the columns of the statement that marks a round: an ID, and why its row was refused,
