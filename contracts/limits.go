@@ -4,10 +4,9 @@ package contracts
 const (
 	// MaxMessageBytes bounds a message: data, attributes and ordering key.
 	MaxMessageBytes = 10_000_000
-	// MaxAttributeBytes bounds the value of an attribute.
+	// MaxAttributeBytes bounds the value of an attribute, and the ordering key, which is
+	// the aggregateId.
 	MaxAttributeBytes = 1024
-	// MaxOrderingKeyBytes bounds the ordering key, which is the aggregateId.
-	MaxOrderingKeyBytes = 1024
 )
 
 // MaxPayloadDepth bounds the maps and arrays nested inside a payload. Firestore

@@ -23,11 +23,6 @@ const (
 	Exhausted Action = "exhausted" // the last automatic replay did not
 )
 
-// Actions lists every action.
-func Actions() []Action {
-	return []Action{Replay, Discard, Authorize, Withdraw, Note, Delivered, Failed, Exhausted}
-}
-
 // Place is where a dead letter stands.
 type Place struct {
 	Tier      contracts.Tier
