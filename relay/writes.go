@@ -55,11 +55,7 @@ func (st *settlement) writes(to []Write) []Write {
 		}
 		if st.slim == 0 {
 			w.Fields[contracts.FieldDeliveredTargets] = reached(r.DeliveredTargets, e.before)
-			if r.Attempts > 0 || e.forgiven { // it may stand for a retry that was not written yet
-				w.Fields[contracts.FieldAttempts] = r.Attempts
-				w.Fields[contracts.FieldLastError] = r.LastError
-				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
-			}
+			e.tellAttempts(w.Fields)
 		}
 	case settleHeld:
 		w.Fields = map[string]any{contracts.FieldStatus: string(contracts.Held)}
@@ -68,17 +64,23 @@ func (st *settlement) writes(to []Write) []Write {
 			if targets := reached(r.DeliveredTargets, e.before); len(targets) > 0 {
 				w.Fields[contracts.FieldDeliveredTargets] = targets
 			}
-			if r.Attempts > 0 || e.forgiven { // it may stand for a retry that was not written yet
-				w.Fields[contracts.FieldAttempts] = r.Attempts
-				w.Fields[contracts.FieldLastError] = r.LastError
-				w.Fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
-			}
+			e.tellAttempts(w.Fields)
 		}
 		return append(to, w, st.fence.Fence())
 	case settleDead:
 		return append(to, st.dead.writes(w, st)...)
 	}
 	return append(to, w)
+}
+
+// tellAttempts adds what is known of e's failed attempts to what is written of it: that may
+// stand for a retry that was not written yet.
+func (e *entry) tellAttempts(fields map[string]any) {
+	if r := e.rec; r.Attempts > 0 || e.forgiven {
+		fields[contracts.FieldAttempts] = r.Attempts
+		fields[contracts.FieldLastError] = r.LastError
+		fields[contracts.FieldAttemptErrors] = errorList(r.AttemptErrors)
+	}
 }
 
 // cutDown makes the settlement smaller, for a document so close to Firestore's
