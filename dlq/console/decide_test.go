@@ -229,10 +229,7 @@ func TestDecisionOnWhatCameMeanwhileIsRefused(t *testing.T) {
 // TestUncoveredStaysInItsTab: through changes by others, until it is covered or loaded anew.
 func TestUncoveredStaysInItsTab(t *testing.T) {
 	f := setup(t)
-	item := f.die("accOutbox", "RoleChanged", "click-7", 1, func(i *dlq.Item) {
-		i.Record = record(i)
-		i.Record["payload"] = map[string]any{"role": "the-secret-role"}
-	})
+	item := f.dieWithSecret("click-7")
 	p := f.open(look{as: "dev-security"}, itemPath(item))
 	other := f.open(look{as: "dev-operator"}, itemPath(item))
 	still := p.unloaded()

@@ -315,12 +315,18 @@ func TestStaleSightIsRefused(t *testing.T) {
 	}
 }
 
-func TestUncoverIsAuditedAndStaysInItsAnswer(t *testing.T) {
-	f := setup(t)
-	item := f.die("accOutbox", "RoleChanged", "cover-1", 1, func(i *dlq.Item) {
+// dieWithSecret buries one of SECURITY_BLOCK, whose payload holds the-secret-role.
+func (f *fixture) dieWithSecret(aggregate string) *dlq.Item {
+	f.t.Helper()
+	return f.die("accOutbox", "RoleChanged", aggregate, 1, func(i *dlq.Item) {
 		i.Record = record(i)
 		i.Record["payload"] = map[string]any{"role": "the-secret-role"}
 	})
+}
+
+func TestUncoverIsAuditedAndStaysInItsAnswer(t *testing.T) {
+	f := setup(t)
+	item := f.dieWithSecret("cover-1")
 	form := func(p *person) url.Values {
 		_, page := p.get(itemPath(item))
 		if strings.Contains(page, "the-secret-role") {

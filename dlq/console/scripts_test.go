@@ -306,19 +306,22 @@ func TestScriptsLeaveConnectionsToOthers(t *testing.T) {
 	p.quiet()
 }
 
+// uncovered is the page of a dead letter whose payload was uncovered in it: the-secret-role.
+func (f *fixture) uncovered() *tab {
+	f.t.Helper()
+	p := f.open(look{as: "dev-security"}, itemPath(f.dieWithSecret("acc-1")))
+	p.act("uncover", "a report of the owner")
+	p.send("uncover")
+	p.Shows("the-secret-role")
+	return p
+}
+
 // What was uncovered is gone from the page as soon as it is covered, whether the
 // service answers or not.
 func TestScriptsCoverAtOnce(t *testing.T) {
 	f := setup(t)
 	o := f.outage()
-	i := f.die("accOutbox", "RoleChanged", "acc-1", 1, func(i *dlq.Item) {
-		i.Record = record(i)
-		i.Record["payload"] = map[string]any{"role": "the-secret-role"}
-	})
-	p := f.open(look{as: "dev-security"}, itemPath(i))
-	p.act("uncover", "a report of the owner")
-	p.send("uncover")
-	p.Shows("the-secret-role")
+	p := f.uncovered()
 	o.begin()
 	p.Click("#cover")
 	p.Until("it is covered", "document.querySelector('#record-text').textContent === '…'")
@@ -330,14 +333,7 @@ func TestScriptsCoverAtOnce(t *testing.T) {
 // Ten minutes are ten minutes on the clock: a timer does not count while a machine sleeps.
 func TestScriptsCoverAfterASleep(t *testing.T) {
 	f := setup(t)
-	i := f.die("accOutbox", "RoleChanged", "acc-1", 1, func(i *dlq.Item) {
-		i.Record = record(i)
-		i.Record["payload"] = map[string]any{"role": "the-secret-role"}
-	})
-	p := f.open(look{as: "dev-security"}, itemPath(i))
-	p.act("uncover", "a report of the owner")
-	p.send("uncover")
-	p.Shows("the-secret-role")
+	p := f.uncovered()
 	eval[bool](p, "(now => { Date.now = () => now() + 540000; })(Date.now), document.dispatchEvent(new Event('visibilitychange')), true")
 	if !eval[bool](p, "document.querySelector('#record-text').textContent.includes('the-secret-role')") {
 		t.Error("it is covered after nine minutes")
