@@ -55,6 +55,7 @@ func TestCatalogFaults(t *testing.T) {
 			"9: lane CRITICAL_LANE: settleLinger is -1ms, less than 0s; raise it",
 		}},
 		{"an integer that is not plain", sound + "lanes:\n  CRITICAL_LANE: {workers: 0x10}\n", []string{"9: lane CRITICAL_LANE: workers is 0x10, want decimal digits alone; write digits"}},
+		{"an integer beyond 63 bits", soundTargets + box(event("version: 9223372036854775808")), []string{"7: event E of outbox box: version is 9223372036854775808, out of range; use 1 to 9223372036854775807"}},
 		{"bad retry", sound + "retry: {maxAttempts: 0, initial: 2s, max: 1s, multiplier: .inf}\n", []string{
 			"8: retry: maxAttempts is 0, out of range; use 1 to 1000",
 			"8: retry: multiplier is no decimal number; write digits",

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -197,12 +198,11 @@ func (s *section) integer(key string, def, most int64) int64 {
 	case n.Kind != yaml.ScalarNode || n.Tag != "!!int":
 		s.r.fault(n, "write digits", "%s: %s is %s, want an integer", s.where, key, nodeType(n))
 		return least
-	case err != nil: // as YAML has integers, too
+	case err != nil && !errors.Is(err, strconv.ErrRange): // as YAML has integers, too
 		s.r.fault(n, "write digits", "%s: %s is %s, want decimal digits alone", s.where, key, n.Value)
 		return least
-	}
-	if i < least || i > most {
-		s.r.fault(n, fmt.Sprintf("use %d to %d", least, most), "%s: %s is %d, out of range", s.where, key, i)
+	case err != nil || i < least || i > most:
+		s.r.fault(n, fmt.Sprintf("use %d to %d", least, most), "%s: %s is %s, out of range", s.where, key, n.Value)
 		return least
 	}
 	return i
