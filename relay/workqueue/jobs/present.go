@@ -14,25 +14,35 @@ const present = "_present"
 
 var errNull = errors.New("a value that the text needs is null")
 
+// asked begins the names of the functions of texts within a condition.
+const asked = "_asked_"
+
+// textFuncs are the functions of text/template that make a text of values, printf apart.
+var textFuncs = map[string]func(...any) string{
+	"print": fmt.Sprint, "println": fmt.Sprintln,
+	"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
+}
+
 // refuseNull has a template fail where it would write a value that is null, or make a text of one, for
-// which people were sent "<no value>" or "%!s(<nil>)". Asking whether a value is there stays as it is.
+// which people were sent "<no value>" or "%!s(<nil>)". Asking whether a value is there, or what it is,
+// stays as it is.
 func refuseNull(t *template.Template) {
-	t.Funcs(template.FuncMap{
+	funcs := template.FuncMap{
 		present: func(v any) (any, error) {
 			if v == nil {
 				return nil, errNull
 			}
 			return v, nil
 		},
-		"print":   ofPresent(fmt.Sprint),
-		"println": ofPresent(fmt.Sprintln),
 		"printf": func(format string, args ...any) (string, error) {
 			return ofPresent(func(args ...any) string { return fmt.Sprintf(format, args...) })(args...)
 		},
-		"html":     ofPresent(template.HTMLEscaper),
-		"js":       ofPresent(template.JSEscaper),
-		"urlquery": ofPresent(template.URLQueryEscaper),
-	})
+		asked + "printf": fmt.Sprintf,
+	}
+	for name, text := range textFuncs {
+		funcs[name], funcs[asked+name] = ofPresent(text), text
+	}
+	t.Funcs(funcs)
 	for _, part := range t.Templates() {
 		if part.Tree != nil {
 			refuseNullIn(part.Tree, part.Root)
@@ -65,6 +75,9 @@ func refuseNullIn(tree *parse.Tree, n parse.Node) {
 			refuseNullIn(tree, within)
 		}
 	case *parse.IfNode:
+		if len(n.Pipe.Decl) == 0 { // else what it asks may be written
+			letAsk(n.Pipe)
+		}
 		branch(&n.BranchNode)
 	case *parse.RangeNode:
 		branch(&n.BranchNode)
@@ -76,5 +89,21 @@ func refuseNullIn(tree *parse.Tree, n parse.Node) {
 		}
 		name := parse.NewIdentifier(present).SetPos(n.Pos).SetTree(tree)
 		n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{name}})
+	}
+}
+
+// letAsk has the functions within a condition make texts of null: these are compared, and not written.
+func letAsk(n parse.Node) {
+	switch n := n.(type) {
+	case *parse.PipeNode:
+		for _, command := range n.Cmds {
+			for _, arg := range command.Args {
+				letAsk(arg)
+			}
+		}
+	case *parse.IdentifierNode:
+		if textFuncs[n.Ident] != nil || n.Ident == "printf" {
+			n.Ident = asked + n.Ident
+		}
 	}
 }
