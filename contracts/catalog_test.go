@@ -237,9 +237,11 @@ func TestLoadCatalogFindsSchemasBesideItsFile(t *testing.T) {
 		"dangling reference":    {"dangling.json", "nowhere"},
 		"link out":              {"link.json", "load link.json"},
 		"a key twice":           {"twice.json", "load twice.json: properties.n stands twice"},
+		"not UTF-8":             {"latin.json", "load latin.json: it is not valid UTF-8"},
 		"too large":             {"large.json", "load large.json: it is larger than 1 MiB"},
 	} {
 		write("twice.json", `{"properties": {"n": {"type": "integer"}, "m": {}, "n": {}}}`)
+		write("latin.json", "{\"enum\": [\"caf\xe9\"]}")
 		write("large.json", `{"description": "`+strings.Repeat("x", 1<<20)+`"}`)
 		write("remote.json", `{"$ref": "https://example.com/x.json"}`)
 		write("text.json", `nothing`)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -48,6 +49,9 @@ func (s *schemaSet) Load(url string) (any, error) {
 	}
 	if len(data) > maxCatalogBytes {
 		return nil, errors.New("it is larger than 1 MiB")
+	}
+	if !utf8.Valid(data) { // which would be read as U+FFFD
+		return nil, errors.New("it is not valid UTF-8")
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // StrictJSON refuses what encoding/json reads as something else than what was written: of a key that
 // stands twice in an object it takes the last, and of half a surrogate pair, such as "\ud83d", it makes
-// U+FFFD. The error names the first such place. data is JSON, as a decoder has found.
+// U+FFFD. The error names the first such place. data is JSON in UTF-8, as the caller has found.
 func StrictJSON(data []byte) error {
 	s := strictScan{decoder: json.NewDecoder(bytes.NewReader(data))}
 	s.decoder.UseNumber()
