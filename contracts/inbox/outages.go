@@ -43,7 +43,7 @@ func (o *outages) met(eventID string, first time.Duration) time.Duration {
 	most := max(first, longestOutage)
 	wait := first
 	for range min(n, 62) {
-		wait = min(2*min(wait, most), most)
+		wait = min(2*wait, most)
 	}
 	return max(first, wait/2+rand.N(wait/2+1))
 }
