@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -15,23 +14,20 @@ var codeOf = regexp.MustCompile(`(?m)^\s+(?:[cC]ode[A-Z]\w+\s+= |\{err[A-Z]\w+, 
 // An operator who meets a code as lastErrorCode finds it in the playbook.
 func TestPlaybookHasEachCodeOfTheQueues(t *testing.T) {
 	page := pages(t)["docs/playbooks/RelayQueueDeadLetters.md"]
-	found := 0
-	repository := os.DirFS(root)
-	err := fs.WalkDir(repository, "relay/workqueue", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		text, err := fs.ReadFile(repository, name)
-		for _, m := range codeOf.FindAllSubmatch(text, -1) {
-			found++
-			if code := string(m[1]); !strings.Contains(page, "`"+code+"`") {
-				t.Errorf("the playbook does not have %s of %s", code, name)
-			}
-		}
-		return err
+	code, err := files(os.DirFS(root), "relay/workqueue", func(name string) bool {
+		return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	found := 0
+	for name, text := range code {
+		for _, m := range codeOf.FindAllStringSubmatch(text, -1) {
+			found++
+			if !strings.Contains(page, "`"+m[1]+"`") {
+				t.Errorf("the playbook does not have %s of %s", m[1], name)
+			}
+		}
 	}
 	if found < 18 {
 		t.Errorf("%d codes were looked for: the pattern finds too few", found)

@@ -1,7 +1,7 @@
 package docs
 
 import (
-	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -57,27 +57,14 @@ func TestPagesNameWhatIs(t *testing.T) {
 	}
 }
 
-// source is the text of all files of the repository that are no pages, but for this one.
+// source is the text of all files of the repository that are no pages, but for this one and for alerts, which have playbooks in them.
 func source(t *testing.T) string {
 	t.Helper()
-	var all strings.Builder
-	repository := os.DirFS(root)
-	err := fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (slices.Contains(unread, entry.Name()) || name == "deploy/monitoring/cloudmonitoring/alerts"): // they have playbooks in them
-			return fs.SkipDir
-		case entry.IsDir() || strings.HasSuffix(name, ".md") || name == "docs/names_test.go":
-			return nil
-		}
-		text, err := fs.ReadFile(repository, name)
-		all.WriteString("\n")
-		all.Write(text)
-		return err
+	all, err := files(os.DirFS(root), ".", func(name string) bool {
+		return !strings.HasSuffix(name, ".md") && name != "docs/names_test.go" && !strings.HasPrefix(name, "deploy/monitoring/cloudmonitoring/alerts/")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all.String()
+	return "\n" + strings.Join(slices.Collect(maps.Values(all)), "\n")
 }

@@ -1,10 +1,8 @@
 package docs
 
 import (
-	"io/fs"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,27 +16,10 @@ func TestMain(m *testing.M) {
 // root is the directory of the module.
 const root = ".."
 
-// unread are directories of what is not the repository's own.
-var unread = []string{".git", "bin", "dist", "node_modules"}
-
 // pages returns the repository's pages, by their paths.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
-	all := make(map[string]string)
-	repository := os.DirFS(root)
-	err := fs.WalkDir(repository, ".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && slices.Contains(unread, entry.Name()):
-			return fs.SkipDir
-		case !entry.IsDir() && strings.HasSuffix(path, ".md"):
-			text, err := fs.ReadFile(repository, path)
-			all[path] = string(text)
-			return err
-		}
-		return nil
-	})
+	all, err := files(os.DirFS(root), ".", func(name string) bool { return strings.HasSuffix(name, ".md") })
 	if err != nil {
 		t.Fatal(err)
 	}
