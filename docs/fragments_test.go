@@ -151,10 +151,11 @@ func compile(t *testing.T, fset *token.FileSet, files []*ast.File) (wrong []erro
 	return wrong
 }
 
-// exported returns the files that hold what packages export, and those that they are made of.
+// exported returns the files that hold what packages export, and those that they are made of. They are without the race detector,
+// whatever GOFLAGS has: it needs cgo.
 func exported(t *testing.T, packages []string) map[string]string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, packages...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-race=false", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, packages...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as everything else is built, so that little has to be
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
