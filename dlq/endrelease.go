@@ -3,7 +3,6 @@ package dlq
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"go.uber.org/zap"
 
@@ -91,16 +90,15 @@ func (q *Queue) turnBack(ctx context.Context, outbox string, freeze *Freeze, doc
 // instances, and returns that. It reports false when the aggregate was frozen again, or
 // another instance has deleted the freeze.
 func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze) (records int64, done bool, err error) {
-	again, sent := false, false
+	id, sent := q.newID(), false
 	_, err = q.commit(ctx, func(ctx context.Context) ([]Write, error) {
 		doc, err := q.get(ctx, contracts.CollectionFrozen, FreezeID(freeze.AggregateID))
-		if err != nil || !doc.Exists() { // gone: by a commit whose answer was lost, or by another instance
-			done = sent
+		if err != nil {
 			return nil, err
 		}
-		if again = !doc.UpdateTime.Equal(freeze.UpdateTime); again {
-			done = false
-			return nil, nil
+		if !doc.UpdateTime.Equal(freeze.UpdateTime) { // gone, or another one
+			done, err = q.ended(ctx, id, sent)
+			return nil, err
 		}
 		counted, err := q.turnedBack(ctx, freeze)
 		if err != nil {
@@ -109,27 +107,30 @@ func (q *Queue) EndRelease(ctx context.Context, freeze *Freeze) (records int64, 
 		records, sent, done = counted.records, true, true
 		return []Write{
 			{Collection: contracts.CollectionFrozen, ID: doc.ID, Op: OpDelete, IfUnchangedSince: doc.UpdateTime},
-			counted.removal(), releasedEntry(freeze, records).Write(),
+			counted.removal(), releasedEntry(id, freeze, records).Write(),
 		}, nil
 	})
 	if err != nil {
 		return 0, false, fmt.Errorf("end freeze: %w", err)
 	}
-	if !again {
-		q.Ring(BellFreezes)
-	}
+	q.Ring(BellFreezes)
 	return records, done, nil
 }
 
-// releasedEntry tells of the end of a release. One that somebody began by hand, in the freeze's
-// document, has no decision to be named after: it has the freeze's own time.
-func releasedEntry(freeze *Freeze, records int64) *Entry {
-	of := freeze.Release
-	if of == "" {
-		of = freeze.AggregateID + "@" + strconv.FormatInt(freeze.UpdateTime.UnixNano(), 36)
+// ended reports whether a commit that was sent, and whose answer was lost or a refusal,
+// has ended the release: its audit entry stands.
+func (q *Queue) ended(ctx context.Context, id string, sent bool) (bool, error) {
+	if !sent {
+		return false, nil
 	}
+	entry, err := q.get(ctx, contracts.CollectionAudit, id)
+	return err == nil && entry.Exists(), err
+}
+
+// releasedEntry tells of the end of a release.
+func releasedEntry(id string, freeze *Freeze, records int64) *Entry {
 	return &Entry{
-		ID: ID("released-" + of), Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
+		ID: id, Actor: Service().Name, Action: ActionReleased, Subject: SubjectFreeze, On: freeze.AggregateID,
 		From: string(Releasing), Reason: fmt.Sprintf("decided by %s; %d held records turned back", orNobody(freeze.ReleasedBy), records),
 		Outbox: freeze.Outbox, EventID: freeze.EventID, EventType: freeze.EventType, TraceID: freeze.TraceID, AggregateID: freeze.AggregateID,
 	}
