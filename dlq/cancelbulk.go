@@ -3,7 +3,6 @@ package dlq
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"go.uber.org/zap"
 
@@ -19,10 +18,7 @@ func (q *Queue) CancelBulk(ctx context.Context, id string, a Actor, reason strin
 	if a.Role < Operator {
 		return nil, forbidden(a, Operator, "to cancel a bulk replay")
 	}
-	if strings.TrimSpace(reason) == "" {
-		reason = NoReason
-	}
-	reason, err := ReasonOf(reason)
+	reason, err := optionalReason(reason)
 	if err != nil {
 		return nil, err
 	}

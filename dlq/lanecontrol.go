@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -55,10 +54,7 @@ func (q *Queue) LaneControls(ctx context.Context) (map[contracts.Lane]LaneContro
 // SetLane pauses a lane of all instances, or resumes it. One that is already
 // so is refused, as a Conflict. The reason may be left out.
 func (q *Queue) SetLane(ctx context.Context, lane contracts.Lane, paused bool, a Actor, reason string) (*LaneControl, error) {
-	if strings.TrimSpace(reason) == "" {
-		reason = NoReason
-	}
-	reason, err := ReasonOf(reason)
+	reason, err := optionalReason(reason)
 	if err != nil {
 		return nil, err
 	}

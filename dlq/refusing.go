@@ -27,6 +27,14 @@ func ReasonOf(reason string) (string, error) {
 	return reason, nil
 }
 
+// optionalReason is ReasonOf where the reason may be left out: NoReason then.
+func optionalReason(reason string) (string, error) {
+	if !strings.ContainsFunc(reason, visible) {
+		return NoReason, nil
+	}
+	return ReasonOf(reason)
+}
+
 func visible(r rune) bool { return unicode.IsPrint(r) && r != ' ' }
 
 // forbidden refuses what needs a higher role.

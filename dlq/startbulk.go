@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -145,13 +144,11 @@ func (r *BulkRequest) check(catalog *contracts.Catalog) error {
 	if len(r.Key) > maxKey {
 		return &Refusal{Kind: Invalid, Detail: fmt.Sprintf("the request's key has %d bytes, more than %d", len(r.Key), maxKey), Hint: "a UUID will do"}
 	}
-	r.Reason = strings.TrimSpace(r.Reason)
-	if r.Reason == "" {
-		r.Reason = NoReason
-	}
-	if _, err := ReasonOf(r.Reason); err != nil {
+	reason, err := optionalReason(r.Reason)
+	if err != nil {
 		return err
 	}
+	r.Reason = reason
 	if len(r.Reason) > maxBulkReason {
 		return &Refusal{Kind: Invalid, Detail: fmt.Sprintf("the reason has %d bytes, more than %d", len(r.Reason), maxBulkReason), Hint: "shorten it"}
 	}
