@@ -21,6 +21,7 @@ func TestAReasonThatNobodyGaveIsSaidSo(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/replays/" + b.ID: "dev-operator cancelled it and gave no reason",
+		"/replays":         "By dev-operator",
 		"/lanes":           "Paused by dev-operator",
 		"/":                "BACKGROUND_LANE is paused by dev-operator, who gave no reason",
 	} {
