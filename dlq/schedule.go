@@ -28,48 +28,52 @@ func (a DueAfter) Before(other DueAfter) bool {
 	return a.At.Before(other.At) || a.At.Equal(other.At) && a.ID < other.ID
 }
 
-// Due returns at most limit dead letters of a tier and of the given outboxes
-// that are to be replayed now and stand behind after, the longest due first, with
-// no more than what tells whether and where they can be replayed, and when the
-// next one is: the time of the first that is not among them, which is past when
-// limit cut it off; zero: none.
-func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, after DueAfter, limit int) (due []*Item, next time.Time, err error) {
+// DuePage is a page of what is to be replayed now.
+type DuePage struct {
+	Items []*Item   // the longest due first
+	Next  time.Time // of the first that stands behind the page, which is past if there is more; zero: none
+	More  bool
+	Read  int      // dead letters that it took, also those that somebody closed by hand: they keep their time
+	At    DueAfter // the last of these, behind which the next page begins
+}
+
+// Due reads at most limit dead letters of a tier and of the given outboxes that
+// stand behind after and whose time has come, with no more than what tells whether
+// and where they can be replayed.
+func (q *Queue) Due(ctx context.Context, tier contracts.Tier, outboxes []string, after DueAfter, limit int) (page DuePage, err error) {
 	now := q.now()
+	page.At = after
 	// Mostly nothing is due: what comes next tells that with one read.
+	if page.Next, err = q.nextBehind(ctx, tier, outboxes, after); err != nil || page.Next.IsZero() || page.Next.After(now) {
+		return page, err
+	}
+	docs, err := q.scheduled(ctx, tier, outboxes, after, limit+1, dueFields, Where{contracts.DeadFieldNextReplayAt, "<=", now})
+	if err != nil {
+		return DuePage{}, fmt.Errorf("find due dead letters: %w", err)
+	}
+	if page.More = len(docs) > limit; page.More {
+		page.Next, docs = nextReplay(docs[limit]), docs[:limit]
+	} else if page.Next, err = q.nextBehind(ctx, tier, outboxes, DueAfter{At: now}); err != nil {
+		return DuePage{}, err
+	}
+	if page.Read = len(docs); page.Read > 0 {
+		last := docs[page.Read-1]
+		page.At = DueAfter{nextReplay(last), last.ID}
+	}
+	page.Items = slices.DeleteFunc(decodeItems(docs), func(i *Item) bool { return !i.Due(now) })
+	return page, nil
+}
+
+// nextBehind is the time of the first that stands behind after; zero: there is none.
+func (q *Queue) nextBehind(ctx context.Context, tier contracts.Tier, outboxes []string, after DueAfter) (time.Time, error) {
 	docs, err := q.scheduled(ctx, tier, outboxes, after, 1, []string{contracts.DeadFieldNextReplayAt})
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("find next replay: %w", err)
+		return time.Time{}, fmt.Errorf("find next replay: %w", err)
 	}
 	if len(docs) == 0 {
-		return nil, time.Time{}, nil
+		return time.Time{}, nil
 	}
-	if next = nextReplay(docs[0]); next.After(now) {
-		return nil, next, nil
-	}
-	// Mostly one page is enough. What somebody closed by hand keeps its time, and may fill any number of them.
-	for more := true; more; {
-		docs, err = q.scheduled(ctx, tier, outboxes, after, limit+1, dueFields, Where{contracts.DeadFieldNextReplayAt, "<=", now})
-		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("find due dead letters: %w", err)
-		}
-		if more = len(docs) > limit; more {
-			docs = docs[:limit+1]
-			after = DueAfter{nextReplay(docs[limit]), docs[limit].ID}
-		}
-		due = append(due, slices.DeleteFunc(decodeItems(docs), func(i *Item) bool { return !i.Due(now) })...)
-		if len(due) > limit {
-			return due[:limit], due[limit].NextReplayAt, nil
-		}
-	}
-	next = time.Time{}
-	docs, err = q.scheduled(ctx, tier, outboxes, DueAfter{At: now}, 1, []string{contracts.DeadFieldNextReplayAt})
-	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("find next replay: %w", err)
-	}
-	if len(docs) > 0 {
-		next = nextReplay(docs[0])
-	}
-	return due, next, nil
+	return nextReplay(docs[0]), nil
 }
 
 // Asked returns at most limit dead letters of a tier and of the given outboxes

@@ -109,9 +109,9 @@ func askQueue(t *testing.T, store dlq.Store, queue *dlq.Queue, catalog *contract
 		must("audit", err)
 	}
 	for _, tier := range contracts.Tiers() {
-		_, _, err := queue.Due(ctx, tier, []string{"accOutbox", "orgOutbox"}, dlq.DueAfter{}, 10)
+		_, err := queue.Due(ctx, tier, []string{"accOutbox", "orgOutbox"}, dlq.DueAfter{}, 10)
 		must("due", err)
-		_, _, err = queue.Due(ctx, tier, []string{"accOutbox", "orgOutbox"}, dlq.DueAfter{At: time.Unix(1, 0), ID: "e"}, 10)
+		_, err = queue.Due(ctx, tier, []string{"accOutbox", "orgOutbox"}, dlq.DueAfter{At: time.Unix(1, 0), ID: "e"}, 10)
 		must("due behind another", err)
 		_, err = queue.Asked(ctx, tier, []string{"accOutbox", "orgOutbox"}, time.Time{}, 10)
 		must("asked for", err)

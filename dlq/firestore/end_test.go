@@ -209,18 +209,18 @@ func testDue(t *testing.T, f *fixture) {
 	owned := []string{"skillOutbox", "wsOutbox"}
 	due := func(limit int) ([]string, time.Time) {
 		t.Helper()
-		items, next, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, dlq.DueAfter{}, limit)
+		page, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, dlq.DueAfter{}, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids := []string{}
-		for _, i := range items {
+		for _, i := range page.Items {
 			ids = append(ids, i.ID)
 			if i.Record != nil {
 				t.Errorf("%s is due with its record", i.ID)
 			}
 		}
-		return ids, next
+		return ids, page.Next
 	}
 	if got, next := due(10); !slices.Equal(got, want) || !next.Equal(later.NextReplayAt) {
 		t.Errorf("got %v, next %s, want %v, next %s", got, next, want, later.NextReplayAt)
@@ -240,11 +240,11 @@ func testDue(t *testing.T, f *fixture) {
 	if got, next := due(10); len(got) != 1 || got[0] != later.ID || !next.Equal(f.now.Add(time.Hour)) {
 		t.Errorf("after deferring: got %v, next %s", got, next)
 	}
-	if items, _, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, dlq.DueAfter{At: f.now}, 10); len(items) != 0 || err != nil {
-		t.Errorf("after now: got %d, %v, want none", len(items), err)
+	if page, err := f.queue.Due(t.Context(), contracts.SafeAuto, owned, dlq.DueAfter{At: f.now}, 10); len(page.Items) != 0 || err != nil {
+		t.Errorf("after now: got %d, %v, want none", len(page.Items), err)
 	}
-	if items, next, err := f.queue.Due(t.Context(), contracts.SafeAuto, nil, dlq.DueAfter{}, 10); len(items) != 0 || !next.IsZero() || err != nil {
-		t.Errorf("of no outbox: got %v, %s, %v", items, next, err)
+	if page, err := f.queue.Due(t.Context(), contracts.SafeAuto, nil, dlq.DueAfter{}, 10); len(page.Items) != 0 || !page.Next.IsZero() || err != nil {
+		t.Errorf("of no outbox: got %v, %s, %v", page.Items, page.Next, err)
 	}
 }
 

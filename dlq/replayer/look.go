@@ -172,14 +172,14 @@ func (d *duty) lookForDue(ctx context.Context) (more bool, next time.Time, err e
 	if !l.midway {
 		d.setOut()
 	}
-	items, next, err := d.queue.Due(ctx, d.tier, l.owned, l.at, duePage)
+	page, err := d.queue.Due(ctx, d.tier, l.owned, l.at, duePage)
 	if err != nil {
 		return false, time.Time{}, err
 	}
-	l.read += len(items)
+	l.at = page.At
+	l.read += page.Read
 	full := false // what stands behind a group that is full again was looked at before
-	for _, i := range items {
-		l.at = dlq.DueAt(i)
+	for _, i := range page.Items {
 		if !d.meet(i) && l.walk == walkBack && l.refilled == group(i, d.backlog.targetsOf(i)) {
 			full = true
 		}
@@ -187,15 +187,15 @@ func (d *duty) lookForDue(ctx context.Context) (more bool, next time.Time, err e
 	if l.seen.Before(l.at) {
 		l.seen, l.owed = l.at, d.unsettled(l.at)
 	}
-	if l.midway = !full && len(items) == duePage; l.midway {
-		return true, next, nil
+	if l.midway = !full && page.More; l.midway {
+		return true, page.Next, nil
 	}
 	if l.walk == walkAll {
 		l.all.done(d.looked, l.read)
 	} else {
 		l.all.skipped = true
 	}
-	return false, next, nil
+	return false, page.Next, nil
 }
 
 // setOut begins a walk.

@@ -11,7 +11,7 @@ import (
 // Schedule is what is to be replayed, and when; *dlq.Queue tells.
 type Schedule interface {
 	Now() time.Time
-	Due(ctx context.Context, tier contracts.Tier, outboxes []string, after dlq.DueAfter, limit int) (due []*dlq.Item, next time.Time, err error)
+	Due(ctx context.Context, tier contracts.Tier, outboxes []string, after dlq.DueAfter, limit int) (dlq.DuePage, error)
 	Asked(ctx context.Context, tier contracts.Tier, outboxes []string, since time.Time, limit int) ([]*dlq.Item, error)
 	WatchDue(ctx context.Context, tier contracts.Tier, outboxes []string, limit int, changed func()) error
 	WatchAsked(ctx context.Context, tier contracts.Tier, outboxes []string, limit int, changed func()) error
