@@ -50,7 +50,7 @@ const (
 	ackDeadline = 10 * time.Second
 	// work is what a handler takes before its effect, and again after it, so that kills fall
 	// between effect and mark.
-	work = 25 * time.Millisecond
+	work = 40 * time.Millisecond
 )
 
 // consumer is a consumer process.
@@ -159,7 +159,7 @@ func (c *consumer) receive(ctx context.Context, name, topic string, f receiver) 
 			if err := c.journal.arrived(arrival{name, topic, m.ID, m.Attributes[contracts.AttrEventID]}); err != nil {
 				slog.Error("note arrival", "error", err)
 			}
-			f(ctx, m)
+			f(context.WithValue(ctx, arrivedKey{}, time.Now().UnixNano()), m)
 		})
 		if err != nil && ctx.Err() == nil { // the emulators cancel a stream now and then
 			slog.Warn("receive", "error", err)
@@ -171,18 +171,21 @@ func (c *consumer) receive(ctx context.Context, name, topic string, f receiver) 
 
 const receiveAgain = 100 * time.Millisecond
 
+// arrivedKey is in the context of a message when it came, in Unix nanoseconds.
+type arrivedKey struct{}
+
 // effectsCollection holds a document for each time that an effect happened.
 const effectsCollection = "effects"
 
 func (c *consumer) inFirestore(name string) inbox.HandlerIn[*firestore.Transaction] {
-	return func(_ context.Context, tx *firestore.Transaction, e *inbox.Event) error {
-		return working(func() error { return tx.Create(c.db.Collection(effectsCollection).NewDoc(), effectOf(name, e)) })
+	return func(ctx context.Context, tx *firestore.Transaction, e *inbox.Event) error {
+		return c.working(ctx, name, e, func() error { return tx.Create(c.db.Collection(effectsCollection).NewDoc(), effectOf(name, e)) })
 	}
 }
 
 func (c *consumer) inPostgres(name string) inbox.HandlerIn[pgx.Tx] {
 	return func(ctx context.Context, tx pgx.Tx, event *inbox.Event) error {
-		return working(func() error {
+		return c.working(ctx, name, event, func() error {
 			e := effectOf(name, event)
 			_, err := tx.Exec(ctx, `INSERT INTO effects (consumer, event_id, aggregate, version, at) VALUES ($1, $2, $3, $4, $5)`,
 				e.Consumer, e.EventID, e.Aggregate, e.Version, e.At)
@@ -192,15 +195,22 @@ func (c *consumer) inPostgres(name string) inbox.HandlerIn[pgx.Tx] {
 }
 
 func (c *consumer) inFile(name string) inbox.Handler {
-	return func(_ context.Context, e *inbox.Event) error {
-		return working(func() error { return c.journal.happened(effectOf(name, e)) })
+	return func(ctx context.Context, e *inbox.Event) error {
+		return c.working(ctx, name, e, func() error { return c.journal.happened(effectOf(name, e)) })
 	}
 }
 
-// working has an effect happen amid some work.
-func working(happen func() error) error {
+// working has an effect happen amid some work, and notes when that begins.
+func (c *consumer) working(ctx context.Context, name string, e *inbox.Event, happen func() error) error {
+	arrived, _ := ctx.Value(arrivedKey{}).(int64)
+	err := c.journal.began(beginning{
+		Consumer: name, EventID: e.EventID, Aggregate: e.AggregateID, Version: e.AggregateVersion, Arrived: arrived, At: time.Now().UnixNano(),
+	})
+	if err != nil {
+		return err
+	}
 	time.Sleep(work)
-	err := happen()
+	err = happen()
 	time.Sleep(work)
 	return err
 }

@@ -40,7 +40,8 @@ type endFigures struct {
 	twice      int // events with more than one effect
 	extra      int // effects beyond the first of each event
 	most       int // effects of one event
-	disordered int // first effects after that of a later event of the aggregate
+	disordered int // first effects after that of a later event of the aggregate, of consumers with message ordering
+	overtakes  int // as overtakes counts
 	unwanted   int // effects for a consumer that the event does not name
 }
 
@@ -69,9 +70,9 @@ func order(e end) string {
 	return "1" + string(e)
 }
 
-// judge counts effects and arrivals against what was wanted. dealt tells the end of each
-// consumer.
-func judge(wanted map[happening]bool, dealt map[string]end, effects []effect, arrivals []arrival) *figures {
+// judge counts what was noted against what was wanted. dealt tells the end of each consumer, and ordered whether its
+// subscriptions have message ordering.
+func judge(wanted map[happening]bool, dealt map[string]end, ordered map[string]bool, n notes) *figures {
 	f := &figures{}
 	for consumer, e := range dealt {
 		f.of(e).consumers = append(f.of(e).consumers, consumer)
@@ -79,8 +80,11 @@ func judge(wanted map[happening]bool, dealt map[string]end, effects []effect, ar
 	slices.SortFunc(f.ends, func(a, b *endFigures) int { return strings.Compare(order(a.end), order(b.end)) })
 	times := map[happening]int{}
 	last := map[happening]int64{} // the latest version of a consumer's aggregate
-	slices.SortFunc(effects, func(a, b effect) int { return cmp.Compare(a.At, b.At) })
-	for _, e := range effects {
+	slices.SortFunc(n.effects, func(a, b effect) int { return cmp.Compare(a.At, b.At) })
+	for consumer, times := range overtakes(n) {
+		f.of(dealt[consumer]).overtakes += times
+	}
+	for _, e := range n.effects {
 		of, did, about := f.of(dealt[e.Consumer]), happening{e.Consumer, e.EventID}, happening{e.Consumer, e.Aggregate}
 		of.effects++
 		times[did]++
@@ -88,10 +92,10 @@ func judge(wanted map[happening]bool, dealt map[string]end, effects []effect, ar
 		case !wanted[did]:
 			of.unwanted++
 		case times[did] > 1:
-		case e.Version < last[about]:
+		case e.Version < last[about] && ordered[e.Consumer]:
 			of.disordered++
 		default:
-			last[about] = e.Version
+			last[about] = max(last[about], e.Version)
 		}
 	}
 	for want := range wanted {
@@ -106,9 +110,9 @@ func judge(wanted map[happening]bool, dealt map[string]end, effects []effect, ar
 			of.extra += n - 1
 		}
 	}
-	f.messages = len(arrivals)
+	f.messages = len(n.arrivals)
 	messages, events := map[string]bool{}, map[string]bool{}
-	for _, a := range arrivals {
+	for _, a := range n.arrivals {
 		message, event := a.Consumer+" "+a.Topic+" "+a.MessageID, a.Consumer+" "+a.Topic+" "+a.EventID
 		switch {
 		case messages[message]:
@@ -138,6 +142,7 @@ func (f *figures) broken() (out []string) {
 		if f.cloud != rig.CloudGoogle { // whose Pub/Sub hands on what comes behind a message that a killed process held
 			told(e.disordered, "%s: %d effects came after that of a later event of their aggregate", e.end, e.disordered)
 		}
+		told(e.overtakes, "%s: %d events were handled while one before it in their aggregate was", e.end, e.overtakes)
 		told(e.unwanted, "%s: %d effects of events that do not name the consumer", e.end, e.unwanted)
 	}
 	return out
@@ -157,7 +162,7 @@ func (f *figures) print(w io.Writer) error {
 		fmt.Fprintf(&b, "Google's Pub/Sub emulator stood still %d times, and had to begin anew with what it held\n\n", f.standstills)
 	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "end\tconsumers\tkilled\twanted\teffects\tlost\ttwice or more\tbeyond the first\tmay be\tmost of one\tmay be\tdisordered")
+	fmt.Fprintln(t, "end\tconsumers\tkilled\twanted\teffects\tlost\ttwice or more\tbeyond the first\tmay be\tmost of one\tmay be\tdisordered\tovertook")
 	for _, e := range f.ends {
 		extra, most := e.bound()
 		slices.Sort(e.consumers)
@@ -165,8 +170,8 @@ func (f *figures) print(w io.Writer) error {
 		if e.end == endApart {
 			name += map[bool]string{true: " (Redis)", false: " (Firestore)"}[f.redis]
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", name, strings.Join(e.consumers, " "), e.kills, e.wanted, e.effects,
-			e.lost, e.twice, e.extra, extra, e.most, most, e.disordered)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", name, strings.Join(e.consumers, " "), e.kills, e.wanted, e.effects,
+			e.lost, e.twice, e.extra, extra, e.most, most, e.disordered, e.overtakes)
 	}
 	if err := t.Flush(); err != nil {
 		return err

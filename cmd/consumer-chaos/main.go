@@ -20,8 +20,9 @@
 // the end apart is in Firestore.
 //
 // What tries the memory of an inbox are the events that came again, of which the report tells how many there were: a short
-// run may have none. The order is the subscriptions' own for the most part, so that a store which keeps none passes; the
-// conformance suite, contracts/inbox/inboxtest, is what holds it to that.
+// run may have none. What tries its order are the consumers whose subscriptions have no message ordering, one of two of each
+// end: an event that comes while one before it in its aggregate is claimed waits for that. On the others the effects of an
+// aggregate come in order altogether.
 //
 // It exits with 1 when a promise was broken, and keeps the logs of such a run. It needs
 // Unix, and the go command unless -relay names a built outbox-relay.

@@ -127,8 +127,8 @@ func (s *stage) progressed(ctx context.Context) (delivered, effects, arrivals in
 		}
 		effects += n
 	}
-	arrived, apart, err := readJournals(s.journals())
-	return delivered, effects + len(apart), len(arrived), err
+	n, err := readJournals(s.journals())
+	return delivered, effects + len(n.effects), len(n.arrivals), err
 }
 
 func count(ctx context.Context, q firestore.Query) (int, error) {
@@ -145,7 +145,7 @@ func count(ctx context.Context, q firestore.Query) (int, error) {
 
 // read reads what came of it.
 func (s *stage) read(ctx context.Context) (*figures, error) {
-	arrivals, effects, err := readJournals(s.journals())
+	n, err := readJournals(s.journals())
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *stage) read(ctx context.Context) (*figures, error) {
 		if err := doc.DataTo(&e); err != nil {
 			return nil, fmt.Errorf("read effects in Firestore: %w", err)
 		}
-		effects = append(effects, e)
+		n.effects = append(n.effects, e)
 	}
 	if s.pool != nil {
 		rows, err := s.pool.Query(ctx, `SELECT consumer, event_id, aggregate, version, at FROM effects`)
@@ -169,9 +169,9 @@ func (s *stage) read(ctx context.Context) (*figures, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read effects in Postgres: %w", err)
 		}
-		effects = append(effects, more...)
+		n.effects = append(n.effects, more...)
 	}
-	f := judge(s.truth.wanted, s.dealt, effects, arrivals)
+	f := judge(s.truth.wanted, s.dealt, s.ordered, n)
 	for e, c := range s.consumers {
 		f.of(e).kills = c.Killed()
 	}

@@ -42,8 +42,8 @@ func (t *truth) count() int {
 }
 
 const (
-	aggregates  = 40 // of an outbox
-	perCommit   = 4  // events at most
+	aggregates  = 4 // of an outbox: so few that an event often comes while the one before it is being handled
+	perCommit   = 4 // events at most
 	appendAgain = 100 * time.Millisecond
 )
 

@@ -49,6 +49,7 @@ type stage struct {
 	relays    *child.Crew
 	ends      []end
 	dealt     map[string]end // consumers
+	ordered   map[string]bool
 	consumers map[end]*child.Crew
 	truth     *truth
 
@@ -91,9 +92,10 @@ func (s *stage) open(ctx context.Context) (err error) {
 	if len(consumers) == 0 {
 		return errors.New("the catalog names no consumers")
 	}
+	s.ordered = ordered(consumers, s.ends)
 	for name, topics := range consumers {
 		for _, topic := range topics {
-			if err := subscribe(ctx, s.clients.Messages, name, topic); err != nil {
+			if err := subscribe(ctx, s.clients.Messages, name, topic, s.ordered[name]); err != nil {
 				return err
 			}
 		}
@@ -153,12 +155,12 @@ func subscription(consumer, topic string) string { return consumer + "." + topic
 
 // subscribe makes a subscription without a retry policy: Google's emulator puts what was given back
 // under one aside until its time, and after a few kills leaves it there for minutes.
-func subscribe(ctx context.Context, client *pubsub.Client, consumer, topic string) error {
+func subscribe(ctx context.Context, client *pubsub.Client, consumer, topic string, ordered bool) error {
 	_, err := client.SubscriptionAdminClient.CreateSubscription(ctx, &pb.Subscription{
 		Name:                  local.SubscriptionName(project, subscription(consumer, topic)),
 		Topic:                 local.TopicName(project, topic),
 		AckDeadlineSeconds:    int32(ackDeadline / time.Second),
-		EnableMessageOrdering: true,
+		EnableMessageOrdering: ordered,
 	})
 	if err != nil {
 		return fmt.Errorf("subscribe %s to %s: %w", consumer, topic, err)
