@@ -28,6 +28,8 @@ func TestCommitThatPassesIsAnOutage(t *testing.T) {
 	raise("connection", "08006")
 	raise("resources", "53100")
 	raise("shutdown", "57P01")
+	raise("forgotten", "26000")
+	raise("anothers", "42P05")
 	raise("integrity", "23505")
 	raise("permission", "42501")
 	raise("canceled", "57014")
@@ -51,6 +53,9 @@ func TestCommitThatPassesIsAnOutage(t *testing.T) {
 		{"the connection is cut once the handler is through", func(_ context.Context, tx pgx.Tx) error {
 			return tx.Conn().PgConn().Conn().Close()
 		}, contracts.Outage},
+		{"a prepared statement that the session has not", exec("INSERT INTO forgotten VALUES (1)"), contracts.Outage},
+		{"a prepared statement of another client", exec("INSERT INTO anothers VALUES (1)"), contracts.Outage},
+		{"a handler's prepared statement that the session has not", exec("SET CONSTRAINTS ALL IMMEDIATE; INSERT INTO forgotten VALUES (1)"), contracts.Outage},
 		{"a deferred constraint", exec("INSERT INTO integrity VALUES (1)"), contracts.Attributable},
 		{"permission", exec("INSERT INTO permission VALUES (1)"), contracts.Attributable},
 		{"a commit that takes too long", exec("INSERT INTO canceled VALUES (1)"), contracts.Attributable},

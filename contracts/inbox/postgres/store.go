@@ -54,6 +54,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (int64, error) {
 		DELETE FROM inbox_events WHERE (consumer, event_id) IN
 			(SELECT consumer, event_id FROM inbox_events WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)`, limit)
 	if err != nil {
+		s.leaveStandby(err)
 		return 0, fmt.Errorf("sweep the inbox: %w", err)
 	}
 	return tag.RowsAffected(), nil
@@ -70,7 +71,9 @@ func newBatch() *pgx.Batch {
 // send runs a transaction in one round trip. The pool closes the connection of one that fails.
 func (s *Store) send(ctx context.Context, batch *pgx.Batch) error {
 	batch.Queue("COMMIT")
-	return s.pool.SendBatch(ctx, batch).Close()
+	err := s.pool.SendBatch(ctx, batch).Close()
+	s.leaveStandby(err)
+	return err
 }
 
 // Statements of a claim, in one round trip and one transaction. The lock orders the claims of an aggregate, so that each sees the ones before

@@ -30,7 +30,8 @@ func (s *Store) within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 	}
 	defer release()
 	handlers := false
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	// READ WRITE is refused at once by a standby, where the handler would fail otherwise.
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
 		held := false
 		err := tx.QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM inbox_events WHERE consumer = $1 AND event_id = $2 AND token = $3 AND state = 'claimed')`,
@@ -53,6 +54,9 @@ func (s *Store) within(ctx context.Context, ref inbox.Ref, ttl time.Duration, f 
 		}
 		return err
 	})
+	if !handlers {
+		s.leaveStandby(err)
+	}
 	if passes(err, handlers, conn.IsClosed()) {
 		err = inbox.Passing(err)
 	}
