@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,6 +21,10 @@ const envDatabase = "DATABASE_URL"
 // maxConnections are those of a round, of a look at readiness or metrics, and one to spare.
 const maxConnections = 4
 
+// connectWithin is how long one address may take where the URL says nothing (connect_timeout). Some of them fit
+// into what a round may take for its claim; the pool's own are two minutes, in which what hangs holds a place of it.
+const connectWithin = 5 * time.Second
+
 // config reads DATABASE_URL. Nothing that it says repeats the URL, which holds a password.
 func (databaseFlags) config(env shell.Lookup) (*pgxpool.Config, error) {
 	text := env.Get(envDatabase)
@@ -31,6 +36,9 @@ func (databaseFlags) config(env shell.Lookup) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("%s cannot be read: want postgres://USER:PASSWORD@HOST:PORT/DATABASE", envDatabase)
 	}
 	config.MaxConns = max(config.MaxConns, maxConnections)
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectWithin
+	}
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = name
 	}
