@@ -69,7 +69,7 @@ func TestConnectionsToAStandbyAreLeft(t *testing.T) {
 	if err := was.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(old, "data", "standby.signal"), nil, 0o644); err != nil { //nolint:gosec // the server is another user
+	if err := os.WriteFile(filepath.Join(old, "data", "standby.signal"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	server(t, old)
