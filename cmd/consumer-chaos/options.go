@@ -104,6 +104,15 @@ func (o options) grace() time.Duration {
 	return 2 * time.Second
 }
 
+// aggregates is how many an outbox has: so few that an event often comes while the one before it is being handled, where that
+// does not take long.
+func (o options) aggregates() int {
+	if o.cloud == rig.CloudGoogle {
+		return 40
+	}
+	return 4
+}
+
 // quiet is how long no message comes at the end before all is taken to be over: longer than
 // Pub/Sub waits for the acknowledgement of one that went to a killed consumer.
 func (o options) quiet() time.Duration {

@@ -42,7 +42,6 @@ func (t *truth) count() int {
 }
 
 const (
-	aggregates  = 4 // of an outbox: so few that an event often comes while the one before it is being handled
 	perCommit   = 4 // events at most
 	appendAgain = 100 * time.Millisecond
 )
@@ -57,7 +56,7 @@ type producer struct {
 	events   int
 	every    time.Duration // between two events
 	random   *rand.Rand
-	versions [aggregates]int64
+	versions []int64 // of its aggregates
 }
 
 // run appends all events.
@@ -85,7 +84,7 @@ func (p *producer) run(ctx context.Context) error {
 }
 
 func (p *producer) draw() outbox.Event {
-	at := p.random.IntN(aggregates)
+	at := p.random.IntN(len(p.versions))
 	p.versions[at]++
 	name := contracts.SampleAggregate(p.outbox, fmt.Sprintf("%s-%d", p.outbox.Name, at))
 	rec := p.catalog.Sample(p.random, p.outbox, name, p.versions[at], time.Now())
@@ -119,7 +118,7 @@ func (s *stage) producers() []*producer {
 		out = append(out, &producer{
 			docs: s.clients.Docs, catalog: s.catalog, outbox: o, truth: s.truth, events: events,
 			every:  time.Second * time.Duration(len(outboxes)) / time.Duration(s.opts.rate),
-			random: rand.New(rand.NewPCG(rand.Uint64(), 0)),
+			random: rand.New(rand.NewPCG(rand.Uint64(), 0)), versions: make([]int64, s.opts.aggregates()),
 		})
 	}
 	return out
