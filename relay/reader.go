@@ -30,6 +30,7 @@ type reader struct {
 	looked func()        // tells that the first backlog was read, if there was one
 	late   bool          // its lane is read once records are seen in it
 	took   time.Duration // its last page
+	fills  time.Time     // createdAt of a commit that fills a window, see listenFrom
 }
 
 // run reads until ctx ends, from when its lane is to be read.

@@ -24,7 +24,7 @@ const anchorCheck = time.Second
 // window should start elsewhere.
 func (r *reader) listen(ctx context.Context) error {
 	cursor, generation := r.intake.start()
-	atCursor := Position{At: cursor.At}
+	atCursor := r.listenFrom(cursor)
 	limit, bytes := r.intake.windowBounds(r.window)
 	anchor := r.anchor(limit, atCursor, atCursor)
 	scan := r.scan
@@ -43,7 +43,11 @@ func (r *reader) listen(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-check.C:
-			if l.full() || r.anchor(limit, atCursor, anchor) != anchor || r.tooMuch(l) {
+			fills := l.full() || r.tooMuch(l)
+			if fills && !anchor.Zero() {
+				r.filled(cursor)
+			}
+			if fills || r.anchor(limit, atCursor, anchor) != anchor {
 				r.unread(carry)
 				return nil
 			}
@@ -117,6 +121,25 @@ func (r *reader) listen(ctx context.Context) error {
 				r.intake.caughtUp(began)
 			}
 		}
+	}
+}
+
+// listenFrom is where a window starts that does not start at the head of the lane: before
+// the commit at the cursor, whose time others may have, or behind it if that alone fills a
+// window. As long as its records wait for a target, such a window would hide what comes,
+// and be read again each anchorCheck.
+func (r *reader) listenFrom(cursor Position) Position {
+	if cursor.ID != "" && cursor.At.Equal(r.fills) {
+		return Position{At: cursor.At.Add(time.Microsecond)} // no createdAt is more exact; the canary stands there
+	}
+	return Position{At: cursor.At}
+}
+
+// filled notes that a window which starts at the cursor's commit holds too much, if
+// nothing behind that was taken: the commit fills it.
+func (r *reader) filled(cursor Position) {
+	if now, _ := r.intake.start(); !cursor.Before(now) {
+		r.fills = cursor.At
 	}
 }
 

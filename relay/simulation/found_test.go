@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"testing"
 	"time"
 )
@@ -16,10 +17,23 @@ func TestFound(t *testing.T) {
 			Faults: []fault{{Kind: targetDown, For: 40 * time.Second, Instance: -1, Target: "STOCK", Share: 1, Code: "Unavailable"}},
 			Ends:   []ending{{At: 20 * time.Second, Clean: true, Back: time.Second}},
 		},
+		"a commit fills the window alone, and its target is out": {
+			Span: 3 * time.Minute,
+			Size: size{Window: 5},
+			Appends: []appending{{At: time.Second, Records: []planned{
+				{Outbox: "orders", Type: "Placed", Aggregate: "a", Version: 1},
+				{Outbox: "orders", Type: "Placed", Aggregate: "b", Version: 1},
+				{Outbox: "orders", Type: "Placed", Aggregate: "c", Version: 1},
+				{Outbox: "orders", Type: "Placed", Aggregate: "d", Version: 1},
+				{Outbox: "orders", Type: "Placed", Aggregate: "e", Version: 1},
+				{Outbox: "orders", Type: "Placed", Aggregate: "f", Version: 1},
+			}}},
+			Faults: []fault{{Kind: targetDown, For: 3 * time.Minute, Instance: -1, Target: "MAIL", Share: 1, Code: "Unavailable"}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan.Instances, plan.Span = max(plan.Instances, 1), time.Minute
-			plan.Size = size{Window: 20, InFlight: 40, Page: 10, Behind: 8, Shards: 1, Retention: time.Minute, Backoff: 500 * time.Millisecond}
+			plan.Instances, plan.Span = max(plan.Instances, 1), max(plan.Span, time.Minute)
+			plan.Size = size{Window: cmp.Or(plan.Size.Window, 20), InFlight: 40, Page: 10, Behind: 8, Shards: 1, Retention: time.Minute, Backoff: 500 * time.Millisecond}
 			if r := inBubble(t, plan, nil); len(r.Faults) > 0 {
 				t.Error(narrate(plan, r))
 			}
