@@ -47,7 +47,9 @@
 //   - reads: the documents of outboxes that are read follow from what happened, not from
 //     how much stands there. The figures are those of the relay's tests of its bill: two
 //     for each change, one for what stands there when an outbox is taken up or swept,
-//     two pages when a target answers again, a window when a listener opens.
+//     two pages when a target answers again, a window when a listener opens, and what
+//     stands there as aggregates get on of which a lane refused some, or of which the
+//     progress of some was written late.
 //   - rest: once nothing fails any more, everything comes to its end within a quarter
 //     of an hour, and nothing is left in memory.
 //   - end: a process ends when it is told to, in time, and without an error.

@@ -220,6 +220,9 @@ func (x *wire) commit(ctx context.Context, writes []dlq.Write) ([]time.Time, err
 	if x.isCut() {
 		return nil, failed("Unavailable")
 	}
+	if out.err == nil || refused(out.err) {
+		w.judge.savedLate(x, writes, began)
+	}
 	return out.updated, out.err
 }
 
