@@ -21,6 +21,14 @@ const (
 	BulkCancelled BulkState = "cancelled" // by a person
 )
 
+// Ended reports whether a bulk replay in that state asks for nothing more. A state that this
+// version does not know, as a newer one wrote it that was rolled back, is no end.
+func (s BulkState) Ended() bool { return s == BulkDone || s == BulkStopped || s == BulkCancelled }
+
+// Known reports whether this version knows what the state means. A bulk replay in any other
+// is left as it is, for a version that does.
+func (s BulkState) Known() bool { return s == BulkRunning || s.Ended() }
+
 // The phases of a bulk replay.
 const (
 	PhaseCanary = "canary" // the first few, before all others

@@ -36,16 +36,17 @@ func (q *Queue) CancelBulk(ctx context.Context, id string, a Actor, reason strin
 		if reading(doc.Fields).text(bulkCancel) == decision { // the answer of its commit was lost
 			return nil, nil
 		}
-		if after.State != BulkRunning {
+		if after.State.Ended() {
 			return nil, &Refusal{Kind: Conflict, Detail: fmt.Sprintf("it is %s already, since %s", after.State, clock(after.EndedAt))}
 		}
+		from := after.State
 		after.State, after.EndedAt, after.EndReason, after.CancelledBy = BulkCancelled, now, reason, a.Name
 		return []Write{{
 			Collection: contracts.CollectionReplays, ID: id, Op: OpUpdate, IfUnchangedSince: doc.UpdateTime,
 			Fields: map[string]any{
 				bulkState: string(BulkCancelled), bulkEndedAt: now, bulkEndReason: reason, bulkCancelledBy: a.Name, bulkCancel: decision,
 			},
-		}, after.entry(decision, a, actionCancel, BulkRunning, BulkCancelled, reason).Write()}, nil
+		}, after.entry(decision, a, actionCancel, from, BulkCancelled, reason).Write()}, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cancel bulk replay: %w", err)

@@ -64,7 +64,7 @@ func (q *Queue) SaveBulk(ctx context.Context, b *Bulk, end *BulkEnd) (after *Bul
 		after = decodeBulk(doc)
 		was := *after
 		writes := q.progressOn(after, b, end)
-		settled = after.State != BulkRunning && after.Replaying == 0
+		settled = after.State.Ended() && after.Replaying == 0
 		if after.stands(&was) && !settled {
 			return nil, nil
 		}

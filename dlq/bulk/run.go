@@ -31,6 +31,7 @@ type run struct {
 	first   map[int]bool
 	latest  endings
 	settled bool
+	left    bool // to another version
 	loading loading
 	moved   bool // the last step came further, though it may have failed
 
@@ -67,6 +68,8 @@ func (r *run) work(ctx context.Context) error {
 		case err == nil && r.settled:
 			r.log.Info("bulk replay is through", zap.String("state", string(r.bulk.State)), zap.Int("delivered", r.bulk.Delivered),
 				zap.Int("failed", r.bulk.Failed), zap.Int("skipped", r.bulk.Skipped), zap.Int("waiting", r.bulk.Waiting))
+			return nil
+		case err == nil && r.left:
 			return nil
 		case err == nil:
 			delay.Reset()

@@ -87,7 +87,7 @@ func (r *Runner) listen(ctx context.Context) error {
 			heard()
 			var now []string
 			for _, b := range bulks {
-				now = append(now, b.ID+" "+b.CancelledBy)
+				now = append(now, b.ID+" "+string(b.State))
 			}
 			if !slices.Equal(before, now) {
 				before = now
@@ -146,6 +146,9 @@ func (r *Runner) claim(b *dlq.Bulk, asOf time.Time) (*run, bool) {
 	defer r.mu.Unlock()
 	if r.ended[b.ID].After(asOf) {
 		return nil, false // it may be through
+	}
+	if !b.State.Known() {
+		return nil, false // another version goes on with it
 	}
 	asks := b.State == dlq.BulkRunning
 	if r.runs[b.ID] != nil || asks && len(r.asking) >= bulksAtOnce || !asks && len(r.runs) >= endedAtOnce {

@@ -70,7 +70,11 @@ func (r *run) save(ctx context.Context, end *dlq.BulkEnd) error {
 	case err != nil:
 		return err
 	}
-	if r.bulk.State == dlq.BulkRunning && after.State != dlq.BulkRunning {
+	if !after.State.Known() {
+		r.log.Warn("bulk replay stands in a state that this version does not know, left to one that does", zap.String("state", string(after.State)))
+		r.left = true
+	}
+	if r.bulk.State == dlq.BulkRunning && after.State.Ended() {
 		r.cfg.Metrics.ends.WithLabelValues(string(after.State)).Inc()
 	}
 	r.bulk, r.settled = after, settled

@@ -92,6 +92,9 @@ func (v bulkView) sentence() string {
 		}
 		return text
 	case dlq.BulkDone:
+	default:
+		return fmt.Sprintf("It is %s, which this version of the service does not know: it is left as it is, for a version that does. %s not asked for yet.",
+			v.State, plural(v.Waiting, "dead letter was", "dead letters were"))
 	}
 	if v.Delivered == v.Total {
 		return "All of it was delivered."

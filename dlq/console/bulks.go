@@ -102,6 +102,8 @@ func viewOf(b admin.Bulk) bulkView {
 			v.Tone, v.Word = "warn", "done, not all delivered"
 		}
 	case dlq.BulkCancelled:
+	default:
+		v.Tone = "warn"
 	}
 	return v
 }

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"outboxrelay/dlq"
 )
 
 func TestOutcomeOfAChangeWithoutAnswerIsUnknown(t *testing.T) {
@@ -41,5 +43,18 @@ func TestOutcomeOfAChangeWithoutAnswerIsUnknown(t *testing.T) {
 		if _, err := c.Get(t.Context(), "/dlq", nil, nil); err == nil || strings.Contains(err.Error(), says) {
 			t.Errorf("%s: a read: %v", name, err)
 		}
+	}
+}
+
+func TestABulkReplayEndsInStatesThatAreKnownAlone(t *testing.T) {
+	for state, want := range map[dlq.BulkState]bool{
+		dlq.BulkRunning: false, dlq.BulkDone: true, dlq.BulkStopped: true, dlq.BulkCancelled: true, "paused": false, "": false,
+	} {
+		if got := (Bulk{State: state}).Ended(); got != want {
+			t.Errorf("%q: ended %v, want %v", state, got, want)
+		}
+	}
+	if (Bulk{State: dlq.BulkCancelled, Replaying: 1}).Ended() {
+		t.Error("it ended while something of it is under way")
 	}
 }

@@ -169,7 +169,7 @@ type Bulk struct {
 
 // Ended reports whether nothing of it will change any more.
 func (b Bulk) Ended() bool {
-	return b.State != dlq.BulkRunning && b.Replaying == 0
+	return b.State.Ended() && b.Replaying == 0
 }
 
 // BulkRequest asks for a bulk replay, or with DryRun what it would take.

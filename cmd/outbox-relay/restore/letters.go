@@ -140,7 +140,7 @@ func (r *Restore) running(ctx context.Context) ([]*dlq.Bulk, error) {
 			return nil, fmt.Errorf("look for bulk replays: %w", err)
 		}
 		for _, b := range bulks.Items {
-			if b.State == dlq.BulkRunning {
+			if !b.State.Ended() {
 				out = append(out, b)
 			}
 		}
