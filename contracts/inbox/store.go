@@ -80,7 +80,7 @@ const (
 	Claimed   Verdict = iota + 1 // nothing: the event is the caller's
 	Processed                    // it was processed before
 	Dead                         // it is dead
-	Busy                         // another handles it
+	Busy                         // another handles it, or it is in a state that this version does not know
 	Early                        // it failed, and its next try is not due
 	Behind                       // an event of its aggregate with a lower version is neither processed nor dead
 )

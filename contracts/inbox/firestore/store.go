@@ -113,6 +113,8 @@ func (s *Store) Claim(ctx context.Context, ask inbox.Ask) (c inbox.Claim, err er
 			c.Verdict, c.Wait = inbox.Busy, e.LeaseUntil.Sub(now)
 		case e.State == waiting && now.Before(e.NextAttemptAt):
 			c.Verdict, c.Wait = inbox.Early, e.NextAttemptAt.Sub(now)
+		case e.State != "" && e.State != claimed && e.State != waiting:
+			c.Verdict = inbox.Busy // a newer version's word, which was rolled back: the event may have been handled
 		}
 		if c.Verdict != 0 {
 			return nil

@@ -37,12 +37,15 @@ if state == 'claimed' and now < tonumber(e[3]) then
 	return answer('busy', left(e[3]), '0')
 end
 if state == 'waiting' and now < tonumber(e[4]) then return answer('early', left(e[4]), '0') end
+-- A newer version's word, which was rolled back: the event may have been handled.
+if state and state ~= 'claimed' and state ~= 'waiting' then return answer('busy', '0', '0') end
 while true do
 	local older = redis.call('ZRANGEBYLEX', KEYS[3], '-', '(' .. ARGV[5] .. ':', 'LIMIT', 0, 1)[1]
 	if not older then break end
 	local o = redis.call('HMGET', ARGV[7] .. string.sub(older, 22), 'state', 'lease', 'next')
 	if o[1] == 'claimed' then return answer('behind', left(o[2]), '0') end
 	if o[1] == 'waiting' then return answer('behind', left(o[3]), '1') end
+	if o[1] and o[1] ~= 'dead' then return answer('behind', '0', '0') end
 	redis.call('ZREM', KEYS[3], older)
 end
 if state == 'claimed' then takeovers = takeovers + 1 end
