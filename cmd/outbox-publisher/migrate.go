@@ -54,6 +54,11 @@ func (c *migrateDown) Run(ctx context.Context, p shell.Process) error {
 			if err := targetWithin(provider, *c.To, 0); err != nil {
 				return nil, err
 			}
+		}
+		if err := noneNewer(ctx, provider); err != nil {
+			return nil, err
+		}
+		if c.To != nil {
 			return provider.DownTo(ctx, *c.To)
 		}
 		one, err := provider.Down(ctx)
@@ -83,11 +88,11 @@ func (f databaseFlags) migrate(ctx context.Context, p shell.Process, do func(*go
 		if err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
-		version, err := provider.GetDBVersion(ctx)
+		told, _, err := standing(ctx, provider)
 		if err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
-		fmt.Fprintf(p.Stdout, "the database is at %d\n", version)
+		fmt.Fprintln(p.Stdout, told)
 		return tellInvalid(ctx, db, p.Stdout)
 	})
 }
@@ -109,6 +114,13 @@ func (c *migrateStatus) Run(ctx context.Context, p shell.Process) error {
 		}
 		if err := table.Flush(); err != nil {
 			return err
+		}
+		told, newer, err := standing(ctx, provider)
+		if err != nil {
+			return fmt.Errorf("read migrations: %w", err)
+		}
+		if newer {
+			fmt.Fprintln(p.Stdout, told)
 		}
 		return tellInvalid(ctx, db, p.Stdout)
 	})
