@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"fmt"
 	"net/http"
 
 	"outboxrelay/dlq"
@@ -42,13 +41,10 @@ func New(c Config) (Authenticator, error) {
 	signed := &signed{roles: roles}
 	if c.Mode == ModeIAP {
 		signed.credential, signed.challenge = assertion, iapChallenge
-		signed.verifier, err = newVerifier(c, iapTokens)
+		signed.verifier = newVerifier(c, iapTokens)
 	} else {
 		signed.credential, signed.challenge = bearer, bearerChallenge
-		signed.verifier, err = newVerifier(c, googleTokens)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("make authenticator: %w", err)
+		signed.verifier = newVerifier(c, googleTokens)
 	}
 	return signed, nil
 }

@@ -1,13 +1,8 @@
 package auth
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 )
@@ -15,6 +10,9 @@ import (
 const (
 	// keysWithin bounds one fetch of Google's keys.
 	keysWithin = 5 * time.Second
+	// keysPatience is how long, of a fetch, those wait for it whose key is there
+	// already: a page asks for several things one after another.
+	keysPatience = 500 * time.Millisecond
 	// keysPause is how long a failed fetch answers for those that follow: each
 	// token would ask again.
 	keysPause = time.Second
@@ -25,8 +23,6 @@ const (
 	// be fetched. Google has them cached for some 6 hours: an outage of as long
 	// again signs nobody out, and a key that Google withdrew is trusted no longer.
 	keysKept = 12 * time.Hour
-	// maxKeysBytes bounds the document of keys, which has a few KiB.
-	maxKeysBytes = 1 << 20
 )
 
 // keysError is a failed fetch of keys. It says nothing about the token.
@@ -35,110 +31,91 @@ type keysError struct{ err error }
 func (e *keysError) Error() string { return "fetch keys: " + e.err.Error() }
 func (e *keysError) Unwrap() error { return e.err }
 
-// keyFetch fetches keys so that every failure to get them is a *keysError. The
-// last ones stand in for a while for those that cannot be fetched.
-type keyFetch struct {
+// keys has the keys that were fetched last, and fetches others when somebody needs
+// them: once, however many do.
+type keys struct {
+	url  string
 	next http.RoundTripper
 	now  func() time.Time
 
-	mu      sync.Mutex
-	failed  error
-	untilAt time.Time // failed stands until then
-	last    []byte    // the keys that were fetched last
-	ids     []string  // of last
-	at      time.Time // when last was fetched
-	fetches int       // that succeeded
-	stoodIn int       // how often last stood in for a fetch that failed
+	mu       sync.Mutex
+	last     *keySet   // nil: none yet
+	fetching *fetch    // nil: none is under way
+	renewed  time.Time // when last was fetched for an unknown key
+	failed   error     // of the fetch before
+	untilAt  time.Time // failed stands until then
 }
 
-// RoundTrip implements http.RoundTripper.
-func (k *keyFetch) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := k.recent(); err != nil {
-		return k.orLast(req, err)
-	}
-	ctx, cancel := context.WithTimeout(req.Context(), keysWithin)
-	defer cancel()
-	resp, err := k.fetch(req.Clone(ctx))
-	if err != nil {
-		err = &keysError{err}
-		if req.Context().Err() == nil { // else it is who asks that has gone, not Google
-			k.mu.Lock()
-			k.failed, k.untilAt = err, k.now().Add(keysPause)
-			k.mu.Unlock()
-		}
-		return k.orLast(req, err)
-	}
-	return resp, nil
+// fetch is one fetch that is under way. Who asked for it does not end it.
+type fetch struct {
+	began   time.Time // by the clock of timers
+	unknown bool      // a token with an unknown key made for it
+	done    chan struct{}
+	set     *keySet // after done, as err
+	err     error
 }
 
-// orLast answers with the last keys, not to be cached, while they may be used.
-func (k *keyFetch) orLast(req *http.Request, err error) (*http.Response, error) {
+// with returns the keys by which to judge a token that names a key. They may lack it: then
+// Google has no such key. Every error is a *keysError.
+func (k *keys) with(ctx context.Context, id string) (*keySet, error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.fetches == 0 || k.now().Sub(k.at) > keysKept {
-		return nil, err
+	now, last := k.now(), k.last
+	if last != nil && now.Sub(last.at) > keysKept {
+		last = nil
 	}
-	k.stoodIn++
-	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(k.last)),
-	}, nil
-}
-
-// lacks reports whether the keys that were fetched last have none of this ID.
-func (k *keyFetch) lacks(id string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.fetches > 0 && !slices.Contains(k.ids, id)
-}
-
-// asked returns how often keys were fetched so far, and how often the last ones stood
-// in for those that could not be.
-func (k *keyFetch) asked() (fetches, stoodIn int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.fetches, k.stoodIn
-}
-
-func (k *keyFetch) recent() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.now().Before(k.untilAt) {
-		return k.failed
+	known, good := last.has(id), last != nil && now.Before(last.until)
+	switch {
+	case known && good, good && now.Sub(k.renewed) < keysRenewal:
+		k.mu.Unlock()
+		return last, nil
+	case now.Before(k.untilAt):
+		err := k.failed
+		k.mu.Unlock()
+		return last.orElse(known, err)
 	}
-	return nil
-}
-
-// fetch reads the whole document and checks that it is one.
-func (k *keyFetch) fetch(req *http.Request) (*http.Response, error) {
-	resp, err := k.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
+	f := k.fetching
+	if f == nil {
+		f = &fetch{began: time.Now(), unknown: good, done: make(chan struct{})}
+		k.fetching = f
+		go k.fetch(context.WithoutCancel(ctx), f)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", req.URL.Host, resp.Status)
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxKeysBytes))
-	if err != nil {
-		return nil, err
-	}
-	var keys struct {
-		Keys []struct {
-			ID string `json:"kid"`
-		} `json:"keys"`
-	}
-	if err := json.Unmarshal(body, &keys); err != nil || len(keys.Keys) == 0 {
-		return nil, fmt.Errorf("%s answers no keys", req.URL.Host)
-	}
-	ids := make([]string, len(keys.Keys))
-	for n, key := range keys.Keys {
-		ids[n] = key.ID
-	}
-	k.mu.Lock()
-	k.last, k.ids, k.at = body, ids, k.now()
-	k.fetches++
 	k.mu.Unlock()
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, nil
+
+	var late <-chan time.Time // never, for who has nothing without it
+	if known {
+		timer := time.NewTimer(keysPatience - time.Since(f.began))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-f.done:
+		if f.err != nil {
+			return last.orElse(known, f.err)
+		}
+		return f.set, nil
+	case <-late:
+		return last, nil
+	case <-ctx.Done():
+		return nil, &keysError{ctx.Err()}
+	}
+}
+
+// fetch carries a fetch out. It ends within keysWithin, or with ctx.
+func (k *keys) fetch(ctx context.Context, f *fetch) {
+	ctx, cancel := context.WithTimeout(ctx, keysWithin)
+	defer cancel()
+	f.set, f.err = fetchKeys(ctx, k.next, k.url, k.now)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fetching = nil
+	if f.err == nil {
+		k.last = f.set
+		if f.unknown {
+			k.renewed = f.set.at
+		}
+	} else {
+		f.err = &keysError{f.err}
+		k.failed, k.untilAt = f.err, k.now().Add(keysPause)
+	}
+	close(f.done)
 }

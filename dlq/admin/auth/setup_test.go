@@ -49,7 +49,9 @@ func setup(t *testing.T, c auth.Config) *fixture {
 	if c.Mode == auth.ModeOIDC || c.Mode == auth.ModeIAP {
 		c.RolesFile = f.roles
 	}
-	c.Now = func() time.Time { return f.now }
+	if c.Now == nil {
+		c.Now = func() time.Time { return f.now }
+	}
 	if c.Transport == nil {
 		c.Transport = issuer()
 	}

@@ -5,11 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/api/idtoken"
@@ -21,7 +18,8 @@ const skew = 30 * time.Second
 // kindOfToken is what tells the tokens of one issuer from all others.
 type kindOfToken struct {
 	algorithm      string
-	signatureBytes int // 0: as the key has it
+	keysURL        string // where its issuer's keys are
+	signatureBytes int    // 0: as the key has it
 	issuers        []string
 	verifiedEmail  bool // the claim email_verified is there, and must be true
 	hint           string
@@ -30,14 +28,16 @@ type kindOfToken struct {
 var (
 	// googleTokens are Google ID tokens.
 	googleTokens = kindOfToken{
-		algorithm: "RS256", issuers: []string{"https://accounts.google.com", "accounts.google.com"}, verifiedEmail: true,
+		algorithm: "RS256", keysURL: "https://www.googleapis.com/oauth2/v3/certs",
+		issuers: []string{"https://accounts.google.com", "accounts.google.com"}, verifiedEmail: true,
 		hint: "get a fresh Google ID token for the audience of this service, as with gcloud auth print-identity-token",
 	}
 	// iapTokens are those of Identity-Aware Proxy. It has verified the address,
 	// and says nothing of that.
 	iapTokens = kindOfToken{
-		algorithm: "ES256", signatureBytes: 64, issuers: []string{"https://cloud.google.com/iap"},
-		hint: "open the service through Identity-Aware Proxy",
+		algorithm: "ES256", keysURL: "https://www.gstatic.com/iap/verify/public_key-jwk", signatureBytes: 64,
+		issuers: []string{"https://cloud.google.com/iap"},
+		hint:    "open the service through Identity-Aware Proxy",
 	}
 )
 
@@ -45,52 +45,22 @@ var (
 type verifier struct {
 	kind      kindOfToken
 	audiences []string
-	keys      *keyFetch
-	validator atomic.Pointer[idtoken.Validator]
+	keys      *keys
 	now       func() time.Time
-
-	renewing sync.Mutex
-	renewed  time.Time // when keys were last fetched for an unknown key; under renewing
 }
 
-func newVerifier(c Config, kind kindOfToken) (*verifier, error) {
-	v := &verifier{kind: kind, audiences: c.Audience, keys: &keyFetch{next: c.Transport, now: c.Now}, now: c.Now}
-	validator, err := v.fresh()
-	v.validator.Store(validator)
-	return v, err
+func newVerifier(c Config, kind kindOfToken) *verifier {
+	return &verifier{kind: kind, audiences: c.Audience, keys: &keys{url: kind.keysURL, next: c.Transport, now: c.Now}, now: c.Now}
 }
 
-// fresh is a validator that has no keys yet.
-func (v *verifier) fresh() (*idtoken.Validator, error) {
-	return idtoken.NewValidator(context.Background(), idtoken.WithHTTPClient(&http.Client{Transport: v.keys}))
-}
-
-// validate has the token's signature checked, by fresh keys if it is signed with
+// validate has the token's signature checked, by newer keys if it is signed with
 // one that is not known yet: Google has a new one.
 func (v *verifier) validate(ctx context.Context, token, audience string) (*idtoken.Payload, error) {
-	key := keyOf(token)
-	if !v.keys.lacks(key) {
-		return v.validator.Load().Validate(ctx, token, audience)
-	}
-	v.renewing.Lock() // who comes meanwhile waits for the keys
-	defer v.renewing.Unlock()
-	if !v.keys.lacks(key) || v.now().Sub(v.renewed) < keysRenewal {
-		return v.validator.Load().Validate(ctx, token, audience)
-	}
-	fresh, err := v.fresh()
+	set, err := v.keys.with(ctx, keyOf(token))
 	if err != nil {
 		return nil, err
 	}
-	fetches, stoodIn := v.keys.asked()
-	payload, err := fresh.Validate(ctx, token, audience)
-	switch f, s := v.keys.asked(); {
-	case f > fetches:
-		v.renewed = v.now()
-		v.validator.Store(fresh)
-	case s > stoodIn:
-		return nil, &keysError{errors.New("there are none newer than those that lack the token's key")}
-	}
-	return payload, err
+	return set.validator.Validate(ctx, token, audience)
 }
 
 // keyOf is the ID of the key that a token says it is signed with.
