@@ -122,7 +122,7 @@ func (j *Journal) Rotate() (generation uint64, err error) {
 // create begins the log of the current generation.
 func (j *Journal) create() error {
 	file := name(j.generation, logSuffix)
-	log, err := j.root.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	log, err := j.root.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("create log: %w", err)
 	}
@@ -137,7 +137,7 @@ func (j *Journal) create() error {
 // write passes to emit, and lets go of the older files. It may run beside Append.
 func (j *Journal) WriteSnapshot(generation uint64, write func(emit func(frame []byte) error) error) error {
 	temporary := name(generation, partialSuffix)
-	f, err := j.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := j.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("create snapshot: %w", err)
 	}

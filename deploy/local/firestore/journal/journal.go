@@ -55,9 +55,9 @@ type Torn struct {
 }
 
 // Open locks a directory, making it if need be, and calls replay with each frame
-// in order. It fails if another process has the directory open.
+// in order. What it makes is for the user alone that it runs as. It fails if another process has the directory open.
 func Open(dir string, replay func(frame []byte) error) (*Journal, *Torn, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make data directory: %w", err)
 	}
 	lock, err := lockDirectory(dir)
@@ -127,7 +127,7 @@ func (j *Journal) loadInstance() error {
 		return fmt.Errorf("read instance: %w", err)
 	}
 	_, _ = rand.Read(j.instance[:]) // never fails
-	if err := j.root.WriteFile(instanceFile, j.instance[:], 0o644); err != nil {
+	if err := j.root.WriteFile(instanceFile, j.instance[:], 0o600); err != nil {
 		return fmt.Errorf("write instance: %w", err)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 
 // lockDirectory holds an advisory lock that ends with the process, however it ends.
 func lockDirectory(dir string) (io.Closer, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
