@@ -19,6 +19,7 @@ import (
 	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/local"
 	"outboxrelay/deploy/requirements"
+	"outboxrelay/dlq/admin/auth"
 )
 
 // cloudCmd runs the embedded cloud alone, so that a relay beside it can be
@@ -147,7 +148,7 @@ func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p shell
 		return err
 	}
 	fmt.Fprintln(p.Stdout, "ADMIN="+lis.Addr().String())
-	srv := web.NewServer(handler, log)
+	srv := web.NewServer(atLoopback(handler), log)
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(srv, lis) }() // ends with Shutdown
 	select {
@@ -158,4 +159,16 @@ func (c *cloudCmd) serveAdmin(ctx context.Context, handler http.Handler, p shell
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStop)
 	defer cancel()
 	return errors.Join(web.Shut(closing, srv), <-served)
+}
+
+// atLoopback refuses requests for another name than this machine's own: a page of another
+// site, whose name was made to resolve here, must not be able to switch faults on.
+func atLoopback(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !auth.AskedAtLoopback(r) {
+			web.WriteProblem(w, r, http.StatusForbidden, "this answers only requests for localhost or a loopback address")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

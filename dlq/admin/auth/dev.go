@@ -33,9 +33,7 @@ func newDev() *dev {
 }
 
 func (d *dev) Authenticate(r *http.Request) (Identity, error) {
-	// A page in somebody's browser may have its own name resolve to 127.0.0.1.
-	// The browser then says that name.
-	if !loopbackAuthority(r.Host) {
+	if !AskedAtLoopback(r) {
 		return Identity{}, &Refusal{
 			Kind: Forbidden, Code: "host", Detail: "in mode dev this service answers only requests for localhost or a loopback address",
 			Hint: "use http://127.0.0.1 and the port of the service",

@@ -3,6 +3,7 @@ package auth
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 )
@@ -30,11 +31,12 @@ func loopbackHost(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// loopbackAuthority is loopbackHost for what a Host header says, which may name
-// a port.
-func loopbackAuthority(authority string) bool {
-	if host, _, err := net.SplitHostPort(authority); err == nil {
+// AskedAtLoopback reports whether a request says that it goes to this machine itself, by
+// localhost or a loopback address. A page in somebody's browser may have its own name
+// resolve to 127.0.0.1; the browser then says that name.
+func AskedAtLoopback(r *http.Request) bool {
+	if host, _, err := net.SplitHostPort(r.Host); err == nil {
 		return loopbackHost(host)
 	}
-	return loopbackHost(authority)
+	return loopbackHost(r.Host)
 }
