@@ -94,7 +94,10 @@ func (p *catalogParser) join(s *section, o *Outbox, own, every []declared) {
 // same list, or beside one of others.
 func (p *catalogParser) compareAll(where string, list, others []declared) {
 	for i, a := range list {
-		for _, b := range slices.Concat(list[:i], others) {
+		for _, b := range list[:i] {
+			p.compare(where, a, b)
+		}
+		for _, b := range others {
 			p.compare(where, a, b)
 		}
 	}

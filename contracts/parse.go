@@ -3,6 +3,7 @@ package contracts
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -19,7 +20,8 @@ const maxCatalogBytes = 1 << 20
 
 // ParseCatalog reads a catalog from YAML. name is what faults call the file,
 // and schemas is where its schema files are looked up. Every fault is reported
-// at once, as a *CatalogError; what may merely surprise is in Warnings.
+// at once, as a *CatalogError: the first 1,000, and how many more there are. What
+// may merely surprise is in Warnings.
 func ParseCatalog(name string, data []byte, schemas fs.FS) (*Catalog, error) {
 	p := &catalogParser{schemas: newSchemaSet(schemas)}
 	cat := p.parse(data)
@@ -27,6 +29,10 @@ func ParseCatalog(name string, data []byte, schemas fs.FS) (*Catalog, error) {
 	if len(p.r.faults) > 0 {
 		e := &CatalogError{File: name, Faults: p.r.faults}
 		faultLines(name, e.Faults) // sorts
+		if p.r.more > 0 {
+			last := e.Faults[len(e.Faults)-1].Line
+			e.Faults = append(e.Faults, CatalogFault{last, fmt.Sprintf("%d more faults were found", p.r.more), "mend those above first"})
+		}
 		return nil, e
 	}
 	cat.Warnings = warnings
@@ -85,7 +91,12 @@ func (p *catalogParser) document(data []byte) *yaml.Node {
 	default:
 		p.r.fault(&more, "keep one", "the file holds a second document")
 	}
-	return resolve(doc.Content[0])
+	root := resolve(doc.Content[0])
+	if writtenOut(root, make(map[*yaml.Node]int)) > maxValues {
+		p.r.fault(root, "split the service", "the catalog comes to more than %d values with its aliases written out", maxValues)
+		return nil
+	}
+	return root
 }
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: line (\d+): `)

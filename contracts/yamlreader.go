@@ -14,7 +14,8 @@ import (
 // yamlReader walks a catalog's YAML and collects every fault rather than the
 // first. Aliases and merge keys are resolved on the way.
 type yamlReader struct {
-	faults   []CatalogFault
+	faults   []CatalogFault // maxFaults at most
+	more     int            // beyond them
 	warnings []CatalogFault
 	merged   map[*yaml.Node][]yamlEntry // mappings with their merge keys resolved
 }
@@ -35,7 +36,14 @@ type section struct {
 	entries []yamlEntry
 }
 
+// maxFaults is how many faults are told one by one: each two events of a list can be one.
+const maxFaults = 1000
+
 func (r *yamlReader) fault(n *yaml.Node, remedy, format string, args ...any) {
+	if len(r.faults) == maxFaults {
+		r.more++
+		return
+	}
 	r.faults = append(r.faults, CatalogFault{Line: n.Line, Problem: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 

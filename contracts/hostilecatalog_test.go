@@ -1,0 +1,63 @@
+package contracts
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A few kilobytes of aliases can stand for more values than any machine has room for.
+func TestAliasesThatComeToTooMuch(t *testing.T) {
+	keys := make([]string, 2000)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("k%d: 1", i)
+	}
+	anchored := strings.Replace(box(soundEvent), "- name", "- &box\n  name", 1)
+	anchored = strings.Replace(anchored, "- {type", "- &event {type", 1)
+	for name, text := range map[string]string{
+		"merged": "lanes:\n  CRITICAL_LANE: &many {" + strings.Join(keys, ", ") + "}\n" +
+			"  STANDARD_LANE:\n    <<: [" + strings.Repeat("*many, ", 2000) + "]\n" + soundTargets + box(soundEvent),
+		"within each other": soundTargets + anchored + strings.Repeat("  - *event\n", 1000) + strings.Repeat("- *box\n", 1000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseCatalog("c.yaml", []byte(text), nil)
+			const want = "c.yaml:1: the catalog comes to more than 262144 values with its aliases written out; split the service"
+			if err == nil || err.Error() != want {
+				t.Errorf("of %d bytes got %.300v, want %s", len(text), err, want)
+			}
+		})
+	}
+}
+
+// What holds itself comes to no more than it is.
+func TestAnAliasWithinWhatItNames(t *testing.T) {
+	text := soundTargets + "lanes:\n  CRITICAL_LANE: &l {<<: *l, workers: 3}\n" + box(soundEvent)
+	cat, err := ParseCatalog("c.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cat.Lanes[CriticalLane].Workers; got != 3 {
+		t.Errorf("workers = %d, want 3", got)
+	}
+}
+
+// Faults between each two events are no more than somebody can read.
+func TestFaultsBeyondCounting(t *testing.T) {
+	events := make([]string, 1000)
+	for i := range events {
+		events[i] = soundEvent
+	}
+	_, err := ParseCatalog("c.yaml", []byte(soundTargets+box(events...)), nil)
+	bad, ok := errors.AsType[*CatalogError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if n := len(bad.Faults); n != 1001 {
+		t.Errorf("got %d faults, want 1,000 and how many more there are", n)
+	}
+	const want = "498500 more faults were found; mend those above first"
+	if lines := strings.Split(err.Error(), "\n"); !strings.HasSuffix(lines[len(lines)-1], want) {
+		t.Errorf("the last line is %q, want %q", lines[len(lines)-1], want)
+	}
+}
