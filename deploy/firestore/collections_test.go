@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"outboxrelay/contracts"
+	inbox "outboxrelay/contracts/inbox/firestore"
 	"outboxrelay/contracts/outbox"
 	"outboxrelay/relay/workqueue/jobs"
 	"outboxrelay/relay/workqueue/notifications"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 // collections is what testdata/collections.json holds.
 type collections struct {
 	Outboxes []string `json:"outboxes"` // of the built-in catalog
-	Own      []string `json:"own"`      // of the service
+	Own      []string `json:"own"`      // of the service, and of consumers' inboxes
 	// Of the work queues: beneath the database, and beneath a condominium.
 	Queues  []string `json:"queues"`
 	Tenants []string `json:"tenants"`
@@ -42,7 +43,7 @@ func inCode(t *testing.T) collections {
 		t.Fatal(err)
 	}
 	out := collections{
-		Own:    contracts.Collections(),
+		Own:    append(contracts.Collections(), inbox.Collection),
 		Queues: []string{outbox.DomainEvents, outbox.Jobs, jobs.InAppMessages},
 		Tenants: []string{
 			notifications.CollectionEvents, notifications.CollectionQueue, notifications.CollectionDeadLetters, notifications.CollectionDedupe,
