@@ -22,7 +22,7 @@ type DeadLetter struct {
 	TraceID          string              `json:"traceId" example:"trace-1"`
 	IdempotencyKey   string              `json:"idempotencyKey" example:"7f0c:acc-1:3"`
 	AggregateID      string              `json:"aggregateId" example:"acc-1"`
-	AggregateVersion int64               `json:"aggregateVersion" example:"3"`
+	AggregateVersion *int64              `json:"aggregateVersion" example:"3" doc:"null where its record has no sound one."`
 	Lane             contracts.Lane      `json:"lane" example:"CRITICAL_LANE"`
 	PendingTargets   []string            `json:"pendingTargets" nullable:"false" example:"[\"FUNNEL_CRITICAL\"]" doc:"Targets that did not acknowledge it."`
 	Consumer         string              `json:"consumer,omitempty" example:"notifications" doc:"The consumer that could not handle it, and to which alone a replay goes; left out where it could not be delivered."`
@@ -103,11 +103,19 @@ func (d *DeadLetter) LastFailure() (last Attempt, ok bool) {
 	return Attempt{e.At, e.Attempt, e.Target, e.Code, e.Message}, ok
 }
 
+// versionOf is the version of an item's aggregate; nil where its record has no sound one.
+func versionOf(i *dlq.Item) *int64 {
+	if i.Versionless {
+		return nil
+	}
+	return &i.AggregateVersion
+}
+
 func deadLetterOf(i *dlq.Item) DeadLetter {
 	d := DeadLetter{
 		ID: i.ID, Tier: i.Tier, OriginalTier: i.OriginalTier, State: i.State, Open: dlq.Open(i.State), Reason: i.Reason,
 		Outbox: i.Outbox, RecordPath: i.RecordPath, EventID: i.EventID, EventType: i.EventType, TraceID: i.TraceID,
-		IdempotencyKey: i.IdempotencyKey, AggregateID: i.AggregateID, AggregateVersion: i.AggregateVersion, Lane: i.Lane,
+		IdempotencyKey: i.IdempotencyKey, AggregateID: i.AggregateID, AggregateVersion: versionOf(i), Lane: i.Lane,
 		PendingTargets: append([]string{}, i.PendingTargets...), Errors: make([]Attempt, len(i.Errors)), Attempts: i.Attempts,
 		DeadAt: i.DeadAt, Replays: i.Replays, NextReplayAt: i.NextReplayAt, Decisions: make([]Decision, len(i.Decisions)), Group: i.Group,
 		Consumer: i.Consumer, AuthorizedBy: i.AuthorizedBy, UpdateTime: i.UpdateTime, ETag: etag(i.UpdateTime),

@@ -107,7 +107,7 @@ func (q *fakeQueue) List(ctx context.Context, f dlq.Filter, p dlq.Page) (dlq.Pag
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.filter, q.page = f, p
-	return dlq.Paged[*dlq.Item]{Items: []*dlq.Item{letter()}, Next: "more"}, nil
+	return dlq.Paged[*dlq.Item]{Items: []*dlq.Item{q.item}, Next: "more"}, nil
 }
 
 func (q *fakeQueue) Groups(ctx context.Context, f dlq.Filter, p dlq.Page) (dlq.Paged[dlq.GroupCount], error) {
@@ -142,11 +142,11 @@ func (q *fakeQueue) Decide(ctx context.Context, id string, d dlq.Decide) (*dlq.D
 
 func (q *fakeQueue) Select(ctx context.Context, f dlq.Filter, ids ...string) (*dlq.Selection, error) {
 	q.filter, q.ids = f, ids
-	item := letter()
+	item := *q.item
 	if q.errors != nil {
 		item.Errors = q.errors
 	}
-	return &dlq.Selection{Items: []*dlq.Item{item}, Pin: "1.a.b"}, q.begin(ctx, "Select")
+	return &dlq.Selection{Items: []*dlq.Item{&item}, Pin: "1.a.b"}, q.begin(ctx, "Select")
 }
 
 func (q *fakeQueue) StartBulk(ctx context.Context, r dlq.BulkRequest) (*dlq.Bulk, error) {

@@ -120,7 +120,7 @@ type Selected struct {
 	EventType        string              `json:"eventType"`
 	TraceID          string              `json:"traceId"`
 	AggregateID      string              `json:"aggregateId"`
-	AggregateVersion int64               `json:"aggregateVersion"`
+	AggregateVersion *int64              `json:"aggregateVersion" doc:"null where its record has no sound one."`
 	Lane             contracts.Lane      `json:"lane"`
 	DeadAt           time.Time           `json:"deadAt"`
 	Replays          int                 `json:"replays"`
@@ -253,7 +253,7 @@ func selectionOf(s *dlq.Selection, rate float64) Selection {
 func selectedOf(i *dlq.Item) Selected {
 	out := Selected{
 		ID: i.ID, Tier: i.Tier, State: i.State, Reason: i.Reason, Outbox: i.Outbox, EventType: i.EventType, TraceID: i.TraceID, AggregateID: i.AggregateID,
-		AggregateVersion: i.AggregateVersion, Lane: i.Lane, DeadAt: i.DeadAt, Replays: i.Replays, PendingTargets: append([]string{}, i.PendingTargets...),
+		AggregateVersion: versionOf(i), Lane: i.Lane, DeadAt: i.DeadAt, Replays: i.Replays, PendingTargets: append([]string{}, i.PendingTargets...),
 	}
 	if e, ok := contracts.LastFailure(i.Errors); ok {
 		out.LastError = &Attempt{e.At, e.Attempt, e.Target, e.Code, e.Message}

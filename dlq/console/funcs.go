@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ var funcs = template.FuncMap{
 	"join":      strings.Join,
 	"some":      some,
 	"given":     given,
+	"versioned": versioned,
 	"plural":    plural,
 	"dict":      dict,
 	"thousands": thousands,
@@ -88,6 +90,14 @@ func some(text any) string {
 		return s
 	}
 	return "–"
+}
+
+// versioned is an aggregate's version behind a word for it, and says so where there is none.
+func versioned(version *int64, word string) string {
+	if version == nil {
+		return "no version"
+	}
+	return word + strconv.FormatInt(*version, 10)
 }
 
 // given is a reason, and nothing where none was given.

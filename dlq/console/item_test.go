@@ -68,6 +68,23 @@ func TestRowAndStoryTellEveryFault(t *testing.T) {
 	}
 }
 
+// 0 is a version that a record may have: one without a sound one is shown with none.
+func TestALetterWithoutAVersionIsShownWithNone(t *testing.T) {
+	f := setup(t)
+	i := f.letter("accOutbox", "WalletDeducted", "acc-1", 0, func(i *dlq.Item) { i.Versionless = true })
+	f.bury(i)
+	viewer := f.person("dev-operator")
+	for path, want := range map[string]string{
+		"/dlq":                        "acc-1 no version",
+		itemPath(i):                   "WalletDeducted of acc-1 (no version)",
+		"/trace?eventId=" + i.EventID: "acc-1 no version",
+	} {
+		if _, page := viewer.get(path); !strings.Contains(plain(page), want) {
+			t.Errorf("%s: %q does not tell %q", path, plain(page), want)
+		}
+	}
+}
+
 func TestItemTellsItsStory(t *testing.T) {
 	f := setup(t)
 	viewer := f.person("dev-viewer")

@@ -49,7 +49,7 @@ func subject(d *admin.DeadLetter) string {
 	if d.AggregateID == "" {
 		return name + ", which belongs to no aggregate,"
 	}
-	return fmt.Sprintf("%s of %s (version %d)", brief(name, maxName), brief(d.AggregateID, maxName), d.AggregateVersion)
+	return fmt.Sprintf("%s of %s (%s)", brief(name, maxName), brief(d.AggregateID, maxName), versioned(d.AggregateVersion, "version "))
 }
 
 // cause says why it is a dead letter.

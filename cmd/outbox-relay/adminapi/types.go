@@ -28,7 +28,7 @@ type Item struct {
 	EventType        string              `json:"eventType"`
 	TraceID          string              `json:"traceId"`
 	AggregateID      string              `json:"aggregateId"`
-	AggregateVersion int64               `json:"aggregateVersion"`
+	AggregateVersion *int64              `json:"aggregateVersion"` // nil: its record has no sound one
 	Lane             contracts.Lane      `json:"lane"`
 	PendingTargets   []string            `json:"pendingTargets"`
 	Consumer         string              `json:"consumer"`
@@ -199,7 +199,7 @@ type Selected struct {
 	Outbox           string           `json:"outbox"`
 	EventType        string           `json:"eventType"`
 	AggregateID      string           `json:"aggregateId"`
-	AggregateVersion int64            `json:"aggregateVersion"`
+	AggregateVersion *int64           `json:"aggregateVersion"` // as of Item
 	DeadAt           time.Time        `json:"deadAt"`
 	LastError        *Attempt         `json:"lastError"`
 }

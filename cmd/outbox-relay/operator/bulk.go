@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,7 +129,7 @@ func (d *desk) rehearse(ctx context.Context, request adminapi.BulkRequest) error
 	t := shell.NewTable(d.Stdout, "DEAD SINCE", "TIER", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
 	for _, i := range s.Items {
 		t.Row(moment(i.DeadAt), string(i.Tier), i.Outbox+"/"+i.EventType,
-			i.AggregateID+" v"+strconv.FormatInt(i.AggregateVersion, 10), brief(whyDead(i), 60), i.ID)
+			aggregateOf(i.AggregateID, i.AggregateVersion), brief(whyDead(i), 60), i.ID)
 	}
 	if err := d.endPage(t, len(s.Items), "dead letters to replay", ""); err != nil {
 		return err

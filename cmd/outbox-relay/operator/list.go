@@ -35,11 +35,19 @@ func (c *listCmd) Run(ctx context.Context, p shell.Process) error {
 			t := shell.NewTable(d.Stdout, "DEAD SINCE", "TIER", "STATE", "EVENT", "AGGREGATE", "LAST ERROR", "ID")
 			for _, i := range page.Items {
 				t.Row(moment(i.DeadAt), string(i.Tier), standing(i), i.Outbox+"/"+i.EventType,
-					i.AggregateID+" v"+strconv.FormatInt(i.AggregateVersion, 10), brief(lastError(i), 60), i.ID)
+					aggregateOf(i.AggregateID, i.AggregateVersion), brief(lastError(i), 60), i.ID)
 			}
 			return d.endPage(t, len(page.Items), "dead letters", page.NextPageToken)
 		})
 	})
+}
+
+// aggregateOf is an aggregate with its version, as far as its record has a sound one.
+func aggregateOf(id string, version *int64) string {
+	if version == nil {
+		return id
+	}
+	return id + " v" + strconv.FormatInt(*version, 10)
 }
 
 // standing is an item's state, and what is under way.

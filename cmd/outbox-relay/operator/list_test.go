@@ -18,3 +18,11 @@ func TestLastErrorIsEveryFault(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestAnAggregateIsToldWithTheVersionThatItHas(t *testing.T) {
+	for want, version := range map[string]*int64{"a": nil, "a v0": new(int64(0)), "a v3": new(int64(3))} {
+		if got := aggregateOf("a", version); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

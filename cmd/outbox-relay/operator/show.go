@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (c *showCmd) Run(ctx context.Context, p shell.Process) error {
 				{"event", i.EventID + " " + i.EventType},
 				{"trace", i.TraceID},
 				{"record", i.RecordPath},
-				{"aggregate", i.AggregateID + " version " + strconv.FormatInt(i.AggregateVersion, 10)},
+				{"aggregate", i.AggregateID + cmp.Or(versionIn(i, " version %d"), ", without a version")},
 				{"tier", tierOf(i)},
 				{"state", standing(i)},
 				{"still to reach", orDash(strings.Join(i.PendingTargets, ", "))},

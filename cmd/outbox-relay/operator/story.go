@@ -13,7 +13,11 @@ import (
 // story tells in a few sentences what happened.
 func story(i adminapi.Item) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s version %d of %s (%s, %s) %s", i.EventType, i.AggregateVersion, i.AggregateID, i.Outbox, i.Lane, cause(i))
+	fmt.Fprintf(&b, "%s%s of %s (%s, %s)", i.EventType, versionIn(i, " version %d"), i.AggregateID, i.Outbox, i.Lane)
+	if i.AggregateVersion == nil {
+		b.WriteString(", without a version,")
+	}
+	b.WriteString(" " + cause(i))
 	before, since := failures(i)
 	if i.Reason != contracts.Restored { // its last error says just that
 		b.WriteString(lastOf(before, ", last at "))
@@ -28,6 +32,14 @@ func story(i adminapi.Item) string {
 	}
 	b.WriteString(outcome(i))
 	return b.String()
+}
+
+// versionIn puts an item's version into a format; "" where it has none.
+func versionIn(i adminapi.Item, format string) string {
+	if i.AggregateVersion == nil {
+		return ""
+	}
+	return fmt.Sprintf(format, *i.AggregateVersion)
 }
 
 // cause is why it died.

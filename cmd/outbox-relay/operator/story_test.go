@@ -14,7 +14,7 @@ func TestStory(t *testing.T) {
 	died := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	item := func(change func(*adminapi.Item)) adminapi.Item {
 		i := adminapi.Item{
-			EventType: "E", AggregateVersion: 3, AggregateID: "a", Outbox: "o", Lane: "L", Reason: contracts.AttemptsExhausted, Attempts: 3, DeadAt: died,
+			EventType: "E", AggregateVersion: new(int64(3)), AggregateID: "a", Outbox: "o", Lane: "L", Reason: contracts.AttemptsExhausted, Attempts: 3, DeadAt: died,
 			Tier: contracts.ReviewRequired, State: contracts.DeadAwaitingReview, Errors: []adminapi.Attempt{{Target: "T", Code: "Internal", Message: "no"}},
 		}
 		change(&i)
@@ -31,6 +31,9 @@ func TestStory(t *testing.T) {
 			i.Reason, i.Errors = contracts.ContractViolation, []adminapi.Attempt{{Code: "CONTRACT_VIOLATION", Message: "x is missing"}}
 			i.Attempts = 0
 		}, "E version 3 of a (o, L) was found to break its contract, with no attempt counted, last at the check (CONTRACT_VIOLATION: x is missing), and is a dead letter since " + since + ". It waits for an operator."},
+		{"without a version", func(i *adminapi.Item) {
+			i.Reason, i.Errors, i.Attempts, i.AggregateVersion = contracts.ContractViolation, nil, 0, nil
+		}, "E of a (o, L), without a version, was found to break its contract, with no attempt counted, and is a dead letter since " + since + ". It waits for an operator."},
 		{"a contract that broke later", func(i *adminapi.Item) {
 			i.Reason, i.Attempts, i.Errors = contracts.ContractViolation, 2, nil
 		}, "E version 3 of a (o, L) was found to break its contract, after 2 attempts, and is a dead letter since " + since + ". It waits for an operator."},
