@@ -215,14 +215,14 @@ func (q *fakeQueue) Count(ctx context.Context) (*dlq.Counts, error) {
 func (q *fakeQueue) Trace(ctx context.Context, traceID string) (*trace.Timeline, error) {
 	q.id = traceID
 	return &trace.Timeline{
-		TraceID: traceID, Events: []trace.Event{{At: died, Kind: "appended", Summary: "appended"}}, Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1"}},
+		TraceID: traceID, Events: []trace.Event{{At: died, Kind: "appended", Summary: "appended"}}, Records: []trace.Record{{Record: &contracts.Record{Outbox: "accOutbox", ID: "1"}, Versionless: q.item.Versionless}},
 		DeadLetters: []*dlq.Item{letter()}, Freezes: []*dlq.Freeze{{AggregateID: "acc-1", State: dlq.Frozen}},
 	}, q.begin(ctx, "Trace")
 }
 
 func (q *fakeQueue) Records(ctx context.Context, f trace.RecordFilter) (*trace.FoundRecords, error) {
 	q.id = f.AggregateID
-	return &trace.FoundRecords{Records: []*contracts.Record{{Outbox: "accOutbox", ID: "1", TraceID: "trace-1"}}}, q.begin(ctx, "Records")
+	return &trace.FoundRecords{Records: []trace.Record{{Record: &contracts.Record{Outbox: "accOutbox", ID: "1", TraceID: "trace-1"}, Versionless: q.item.Versionless}}}, q.begin(ctx, "Records")
 }
 
 func (q *fakeQueue) Audit(ctx context.Context, _ dlq.AuditFilter, p dlq.Page) (dlq.Paged[*dlq.Entry], error) {

@@ -44,7 +44,7 @@ type Record struct {
 	EventType        string           `json:"eventType"`
 	TraceID          string           `json:"traceId"`
 	AggregateID      string           `json:"aggregateId"`
-	AggregateVersion int64            `json:"aggregateVersion"`
+	AggregateVersion *int64           `json:"aggregateVersion" doc:"null where it has no sound one."`
 	IdempotencyKey   string           `json:"idempotencyKey"`
 	Lane             contracts.Lane   `json:"lane"`
 	CreatedAt        time.Time        `json:"createdAt,omitzero"`
@@ -148,12 +148,16 @@ func eventOf(e trace.Event) Event {
 	}
 }
 
-func recordOf(r *contracts.Record) Record {
-	return Record{
+func recordOf(r trace.Record) Record {
+	out := Record{
 		Path: r.Path(), Status: r.Status, EventID: r.EventID, EventType: r.EventType, TraceID: r.TraceID,
-		AggregateID: r.AggregateID, AggregateVersion: r.AggregateVersion,
-		IdempotencyKey: r.IdempotencyKey, Lane: r.Lane, CreatedAt: r.CreatedAt, Attempts: r.Attempts, DeliveredTargets: append([]string{}, r.DeliveredTargets...),
+		AggregateID: r.AggregateID, IdempotencyKey: r.IdempotencyKey, Lane: r.Lane, CreatedAt: r.CreatedAt, Attempts: r.Attempts,
+		DeliveredTargets: append([]string{}, r.DeliveredTargets...),
 	}
+	if !r.Versionless {
+		out.AggregateVersion = &r.AggregateVersion
+	}
+	return out
 }
 
 func (a *api) audit(ctx context.Context, in *auditInput) (*output[AuditList], error) {

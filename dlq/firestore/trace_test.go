@@ -141,3 +141,31 @@ func TestTraceIsBounded(t *testing.T) {
 		t.Errorf("%d records, truncated %t, %v, want 200 of more", len(got.Records), got.Truncated, err)
 	}
 }
+
+// 0 is a version that a record may have: one without a sound one is told apart.
+func TestRecordsWithoutAVersionAreTold(t *testing.T) {
+	f := setup(t, newCloud(t))
+	for id, version := range map[string]any{"sound": 0, "negative": -1, "text": "3", "none": nil} {
+		fields := map[string]any{contracts.FieldEventID: "e", contracts.FieldTraceID: "t", contracts.FieldAggregateVersion: version}
+		if _, err := f.db.Collection("tagOutbox").Doc(id).Create(t.Context(), fields); err != nil {
+			t.Fatal(err)
+		}
+	}
+	timeline, err := f.traces().Trace(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := f.traces().Records(t.Context(), trace.RecordFilter{EventID: "e"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, records := range map[string][]trace.Record{"trace": timeline.Records, "records": found.Records} {
+		got := make(map[string]bool)
+		for _, r := range records {
+			got[r.ID] = r.Versionless
+		}
+		if diff := cmp.Diff(map[string]bool{"sound": false, "negative": true, "text": true, "none": true}, got); diff != "" {
+			t.Errorf("%s: without a version (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -13,6 +13,20 @@ import (
 	"outboxrelay/dlq"
 )
 
+// Record is a record as its outbox has it, without payload and fields. What it
+// lacks is left zero.
+type Record struct {
+	*contracts.Record
+	Versionless bool // it has no sound version
+}
+
+// decodeRecord reads a record of an outbox.
+func decodeRecord(outbox string, d dlq.Doc) Record {
+	rec, faults := contracts.DecodeRecord(outbox, d.ID, d.Fields)
+	rec.Payload, rec.Fields = nil, nil
+	return Record{rec, slices.ContainsFunc(faults, func(f contracts.Fault) bool { return f.Field == contracts.FieldAggregateVersion })}
+}
+
 // RecordFilter says which records to find: those of an event, or those of an
 // aggregate.
 type RecordFilter struct {
@@ -21,7 +35,7 @@ type RecordFilter struct {
 
 // FoundRecords are the records that a RecordFilter selects.
 type FoundRecords struct {
-	Records []*contracts.Record // without payload and fields, the latest first
+	Records []Record // the latest first
 	// Truncated: an outbox has more than were read of it. Which ones are left out
 	// has no order, as there is no index by time for this.
 	Truncated bool
@@ -59,9 +73,7 @@ func (f *Finder) Records(ctx context.Context, by RecordFilter) (*FoundRecords, e
 				docs, out.Truncated = docs[:maxFound], true
 			}
 			for _, d := range docs {
-				rec, _ := contracts.DecodeRecord(outbox, d.ID, d.Fields) // what it lacks is left zero
-				rec.Payload, rec.Fields = nil, nil
-				out.Records = append(out.Records, rec)
+				out.Records = append(out.Records, decodeRecord(outbox, d))
 			}
 			return nil
 		})
@@ -69,7 +81,7 @@ func (f *Finder) Records(ctx context.Context, by RecordFilter) (*FoundRecords, e
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out.Records, func(a, b *contracts.Record) int {
+	slices.SortFunc(out.Records, func(a, b Record) int {
 		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
 			return c
 		}

@@ -18,11 +18,11 @@ import (
 // Timeline is all that is known of a trace.
 type Timeline struct {
 	TraceID     string
-	Events      []Event             // oldest first
-	Records     []*contracts.Record // without payload and fields
-	DeadLetters []*dlq.Item         // without record
-	Freezes     []*dlq.Freeze       // of their aggregates, as they stand now
-	Truncated   bool                // there is more than is shown
+	Events      []Event // oldest first
+	Records     []Record
+	DeadLetters []*dlq.Item   // without record
+	Freezes     []*dlq.Freeze // of their aggregates, as they stand now
+	Truncated   bool          // there is more than is shown
 }
 
 const (
@@ -70,7 +70,7 @@ type tracing struct {
 
 // tracedRecord is a record as its outbox has it now.
 type tracedRecord struct {
-	*contracts.Record
+	Record
 	doc dlq.Doc
 }
 
@@ -100,8 +100,7 @@ func (t *tracing) collect(ctx context.Context) error {
 	g.SetLimit(tracesAtOnce)
 	for _, outbox := range t.finder.outboxes {
 		t.read(gctx, g, t.query(outbox, recordFields), func(d dlq.Doc) {
-			rec, _ := contracts.DecodeRecord(outbox, d.ID, d.Fields) // what it lacks is left zero
-			t.records = append(t.records, tracedRecord{rec, d})
+			t.records = append(t.records, tracedRecord{decodeRecord(outbox, d), d})
 		})
 	}
 	t.read(gctx, g, t.query(contracts.CollectionDeadLetters, letterFields), func(d dlq.Doc) {
@@ -197,7 +196,6 @@ func (t *tracing) timeline() *Timeline {
 	out := &Timeline{TraceID: t.traceID, Events: t.events(), Freezes: t.freezes, Truncated: t.truncated}
 	slices.SortFunc(t.records, func(a, b tracedRecord) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, r := range t.records {
-		r.Payload, r.Fields = nil, nil
 		out.Records = append(out.Records, r.Record)
 	}
 	slices.SortFunc(t.letters, func(a, b tracedLetter) int { return a.DeadAt.Compare(b.DeadAt) })
