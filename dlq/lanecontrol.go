@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -66,7 +67,7 @@ func (q *Queue) SetLane(ctx context.Context, lane contracts.Lane, paused bool, a
 		return nil, forbidden(a, Operator, "to "+verb+" a lane")
 	}
 	if _, known := q.catalog.Lanes[lane]; !known {
-		return nil, &Refusal{Kind: NotFound, Detail: fmt.Sprintf("there is no lane %q", lane), Hint: fmt.Sprintf("the lanes are %v", slices.Sorted(maps.Keys(q.catalog.Lanes)))}
+		return nil, &Refusal{Kind: NotFound, Detail: fmt.Sprintf("there is no lane %q", lane), Hint: "the lanes are " + q.laneNames()}
 	}
 	id := q.newID()
 	control := LaneControl{Lane: lane, Paused: paused, By: a.Name, At: q.moment(), Reason: reason}
@@ -114,4 +115,15 @@ func alreadySo(c LaneControl) *Refusal {
 		r.Detail += fmt.Sprintf(", by %s since %s: %s", c.By, clock(c.At), c.Reason)
 	}
 	return r
+}
+
+// laneNames names the catalog's lanes, the most urgent first.
+func (q *Queue) laneNames() string {
+	var names []string
+	for _, lane := range contracts.Lanes() {
+		if _, known := q.catalog.Lanes[lane]; known {
+			names = append(names, string(lane))
+		}
+	}
+	return strings.Join(names, ", ")
 }
