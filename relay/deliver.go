@@ -135,18 +135,12 @@ func (r *Relay) job(e *entry, targets []string) *ier.Job {
 
 // conclude judges one record's round of delivery.
 func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated []string) lanes.Verdict {
-	o := e.outbox
 	e.trail.conclude(out)
 	e.rec.DeliveredTargets = append(e.rec.DeliveredTargets, out.Acked...)
 	e.unsaved = e.unsaved || len(out.Acked) > 0
 	tried := feed.Tried{Record: &e.Record, Acked: out.Acked, Blocked: out.Blocked, Gated: append(gated, out.Behind...)}
 	if len(e.missing()) == 0 {
-		if o.ledger.becomes(tried).Do == feed.LetGo {
-			return lanes.Verdict{Action: lanes.Drop}
-		}
-		r.forgive(e)
-		o.settle(e, &settlement{entry: e, kind: settleDelivered, at: r.now(), size: 256})
-		return lanes.Verdict{Action: lanes.Done}
+		return r.goesOn(tried, failures{})
 	}
 	failed := r.sort(ctx, e, out.Failed)
 	tried.Blocked = append(tried.Blocked, failed.blocked...)
@@ -154,22 +148,47 @@ func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated [
 	switch {
 	case len(failed.counted) > 0:
 		tried.Alone = append(tried.Alone, tried.Blocked...) // it does not probe there now
-		return r.failed(tried, failed)
+		tried.Then = r.count(e, failed)
 	case failed.outage != "":
 		tried.Then = feed.Awaits
-		if o.ledger.becomes(tried).Do == feed.LetGo {
-			return lanes.Verdict{Action: lanes.Drop}
-		}
-		e.outages++
-		return lanes.Verdict{Action: lanes.Retry, At: r.now().Add(backoff(outageRetry, e.outages, r.random())), On: failed.outage}
 	case len(tried.Blocked)+len(gated) > 0:
 		e.outages = 0
 		return r.park(tried)
 	}
+	return r.goesOn(tried, failed)
+}
+
+// goesOn does with a record what its round of delivery led to, unless somebody else
+// settled it meanwhile.
+func (r *Relay) goesOn(tried feed.Tried, failed failures) lanes.Verdict {
+	e := entryOf(tried.Record)
+	o := e.outbox
 	if o.ledger.becomes(tried).Do == feed.LetGo {
 		return lanes.Verdict{Action: lanes.Drop}
 	}
-	return lanes.Verdict{Action: lanes.Again} // behind an older record of its aggregate
+	switch tried.Then {
+	case feed.Dies:
+		reason, tier := e.exhausted()
+		if failed.permanent {
+			reason = contracts.PermanentFailure
+		}
+		o.bury(e, reason, tier)
+		return lanes.Verdict{Action: lanes.Drop}
+	case feed.Retries:
+		at := r.now().Add(backoff(o.catalog.Retry, e.rec.Attempts, r.random()))
+		e.saved(contracts.Retrying)
+		o.settle(e, retrySettlement(e, at, r.now()))
+		return lanes.Verdict{Action: lanes.Retry, At: at}
+	case feed.Awaits:
+		e.outages++
+		return lanes.Verdict{Action: lanes.Retry, At: r.now().Add(backoff(outageRetry, e.outages, r.random())), On: failed.outage}
+	}
+	if len(e.missing()) > 0 { // it is behind an older record of its aggregate
+		return lanes.Verdict{Action: lanes.Again}
+	}
+	r.forgive(e)
+	o.settle(e, &settlement{entry: e, kind: settleDelivered, at: r.now(), size: 256})
+	return lanes.Verdict{Action: lanes.Done}
 }
 
 // failures are those of one round, by what they mean.
@@ -216,11 +235,9 @@ func (r *Relay) sort(ctx context.Context, e *entry, all []ier.TargetFailure) (ou
 // as it costs the record nothing.
 var outageRetry = contracts.RetryPolicy{Initial: 200 * time.Millisecond, Max: 2 * time.Second, Multiplier: 2}
 
-// failed counts an attempt: the record is retried, or dead-lettered if this
-// was the last one.
-func (r *Relay) failed(tried feed.Tried, f failures) lanes.Verdict {
-	e := entryOf(tried.Record)
-	o, rec := e.outbox, e.rec
+// count counts an attempt, and says whether the record is retried or dies of it.
+func (r *Relay) count(e *entry, f failures) feed.Then {
+	rec := e.rec
 	e.outages = 0
 	r.forgive(e)
 	rec.Attempts++
@@ -231,27 +248,10 @@ func (r *Relay) failed(tried feed.Tried, f failures) lanes.Verdict {
 			At: f.At, Attempt: rec.Attempts, Target: f.Target, Code: f.Code, Message: f.Message,
 		})
 	}
-	tried.Then = feed.Retries
-	dies := f.permanent || rec.Attempts >= o.catalog.Retry.MaxAttempts
-	if dies {
-		tried.Then = feed.Dies
+	if f.permanent || rec.Attempts >= e.outbox.catalog.Retry.MaxAttempts {
+		return feed.Dies
 	}
-	switch {
-	case o.ledger.becomes(tried).Do == feed.LetGo:
-		return lanes.Verdict{Action: lanes.Drop}
-	case f.permanent:
-		_, tier := e.exhausted()
-		o.bury(e, contracts.PermanentFailure, tier)
-		return lanes.Verdict{Action: lanes.Drop}
-	case dies:
-		reason, tier := e.exhausted()
-		o.bury(e, reason, tier)
-		return lanes.Verdict{Action: lanes.Drop}
-	}
-	at := r.now().Add(backoff(o.catalog.Retry, rec.Attempts, r.random()))
-	e.saved(contracts.Retrying)
-	o.settle(e, retrySettlement(e, at, r.now()))
-	return lanes.Verdict{Action: lanes.Retry, At: at}
+	return feed.Retries
 }
 
 // park lets a record wait for targets that are down: as the one that probes
