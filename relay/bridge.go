@@ -38,10 +38,7 @@ func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool
 		if full {
 			docs, carry = cutLastGroup(docs)
 		}
-		b := r.decode(ctx, docs)
-		if len(b.entries) > 0 {
-			r.outbox.flows(r.intake.lane)
-		}
+		b := r.news(ctx, docs)
 		taken += len(b.entries)
 		if ok, err := r.take(ctx, b, generation, feed.Partly); !ok || err != nil {
 			return taken, false, err
@@ -51,4 +48,13 @@ func (r *reader) bridge(ctx context.Context, generation int) (taken int, on bool
 			return taken, true, nil
 		}
 	}
+}
+
+// news is decode of what came lately: lanes that give way to this one do so for it.
+func (r *reader) news(ctx context.Context, docs []Doc) batch {
+	b := r.decode(ctx, docs)
+	if len(b.entries) > 0 {
+		r.outbox.flows(r.intake.lane)
+	}
+	return b
 }

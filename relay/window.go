@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -19,109 +20,136 @@ const headShare = 5
 // should.
 const anchorCheck = time.Second
 
+// window is what a reader sees through one listener.
+type window struct {
+	reader     *reader
+	listener   *listener
+	generation int      // of the feed; at another one it was rewound
+	limit      int      // how many documents the listener tells of at most
+	began      Position // where the feed's cursor was when it was opened
+	cursor     Position // where it should start, unless at the head of the lane
+	from       Position // where it starts
+	untaken    []Doc    // what it told of that is not taken, such as a commit that its edge cut through
+	doubt      int      // how often what its stream tells is still to be completed
+	bridge     *time.Timer
+	every      time.Duration // how often bridge has a page read
+}
+
+func (r *reader) openWindow(ctx context.Context) *window {
+	cursor, generation := r.intake.start()
+	w := &window{reader: r, generation: generation, began: cursor, cursor: r.listenFrom(cursor), every: bridgeEvery}
+	scan := r.scan
+	scan.Limit, scan.Bytes = r.intake.windowBounds(r.window)
+	w.limit, w.from = scan.Limit, r.anchor(scan.Limit, w.cursor, w.cursor)
+	scan.After = w.from
+	w.listener = r.outbox.startListener(ctx, scan, r.log)
+	w.bridge = time.NewTimer(w.every)
+	return w
+}
+
 // listen takes what a listener tells, until pages have to go on: because the
 // feed was rewound, or its window stays full and hides what comes, or the
-// window should start elsewhere.
-func (r *reader) listen(ctx context.Context) error {
-	cursor, generation := r.intake.start()
-	atCursor := r.listenFrom(cursor)
-	limit, bytes := r.intake.windowBounds(r.window)
-	anchor := r.anchor(limit, atCursor, atCursor)
-	scan := r.scan
-	scan.After, scan.Limit, scan.Bytes = anchor, limit, bytes
-	l := r.outbox.startListener(ctx, scan, r.log)
-	defer l.stop()
+// window should start elsewhere. What it told of that was not taken by then is read.
+func (r *reader) listen(ctx context.Context) (err error) {
+	w := r.openWindow(ctx)
+	defer w.listener.stop()
+	defer w.bridge.Stop()
+	defer func() { r.unread(w.untaken) }()
 	check := time.NewTicker(anchorCheck)
 	defer check.Stop()
-	every := bridgeEvery
-	bridge := time.NewTimer(every)
-	defer bridge.Stop()
-	var carry []Doc // a commit's records that the window's edge cut through
-	doubt := 0      // how often what the stream tells is still to be completed
-	for {
+	for on := true; on && err == nil; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-check.C:
-			fills := l.full() || r.tooMuch(l)
-			if fills && !anchor.Zero() {
-				r.filled(cursor)
-			}
-			if fills || r.anchor(limit, atCursor, anchor) != anchor {
-				r.unread(carry)
-				return nil
-			}
-			if now := r.outbox.now(); l.toldAll() {
-				r.intake.caughtUp(now)
-			}
-			r.settled(limit)
-		case <-bridge.C:
-			if !l.blind() { // anchorCheck is soon enough for a stream that is replaced
-				every = bridgeEvery
-				bridge.Reset(anchorCheck)
-				continue
-			}
-			taken, on, err := r.bridge(ctx, generation)
-			if err != nil { // the stream that opens may have more luck
-				r.log.Debug("read outbox while its listener opens", zap.Error(err))
-			} else if !on {
-				r.unread(carry)
-				return ctx.Err()
-			}
-			if every = min(2*every, bridgeMost); taken > 0 {
-				every = bridgeEvery
-			}
-			bridge.Reset(every)
+			on = w.stands()
+		case <-w.bridge.C:
+			on, err = w.bridged(ctx)
 		case <-r.intake.rewound:
-			if _, now := r.intake.start(); now != generation {
-				return nil
-			}
-		case <-l.ready:
-			began := r.outbox.now()
-			docs, full, opened := l.take()
-			docs = append(carry, docs...)
-			carry = nil
-			if large := l.tooMuch(); large != nil {
-				r.unread(docs)
-				r.pageInstead(large, anchor)
-				return nil
-			}
-			if opened {
-				doubt = doubts
-			}
-			if doubt > 0 && !full {
-				var err error
-				if docs, doubt, err = r.whole(ctx, docs, doubt); err != nil {
-					r.unread(docs)
-					if errors.Is(err, errBacklog) {
-						return nil
-					}
-					return err
-				}
-			}
-			if full {
-				var err error
-				if docs, carry, err = r.complete(ctx, docs); err != nil {
-					return err
-				}
-			}
-			b := r.decode(ctx, docs)
-			if len(b.entries) > 0 {
-				r.outbox.flows(r.intake.lane)
-			}
-			reach := feed.Partly
-			if !full {
-				reach = feed.Live
-			}
-			if ok, err := r.take(ctx, b, generation, reach); err != nil || !ok {
-				r.unread(append(docs, carry...))
-				return err
-			}
-			if !full {
-				r.intake.caughtUp(began)
-			}
+			_, now := r.intake.start()
+			on = now == w.generation
+		case <-w.listener.ready:
+			on, err = w.told(ctx)
 		}
 	}
+	return err
+}
+
+// stands reports whether the window is where it should be, and not full. If so, what
+// it shows tells how far the lane's backlog is settled.
+func (w *window) stands() bool {
+	r := w.reader
+	fills := w.listener.full() || r.tooMuch(w.listener)
+	if fills && !w.from.Zero() {
+		r.filled(w.began)
+	}
+	if fills || r.anchor(w.limit, w.cursor, w.from) != w.from {
+		return false
+	}
+	if now := r.outbox.now(); w.listener.toldAll() {
+		r.intake.caughtUp(now)
+	}
+	r.settled(w.limit)
+	return true
+}
+
+// bridged takes what pages show while the listener's stream opens. It reports false
+// when the reader has to catch up.
+func (w *window) bridged(ctx context.Context) (on bool, err error) {
+	if !w.listener.blind() { // anchorCheck is soon enough for a stream that is replaced
+		w.every = bridgeEvery
+		w.bridge.Reset(anchorCheck)
+		return true, nil
+	}
+	taken, on, err := w.reader.bridge(ctx, w.generation)
+	if err != nil { // the stream that opens may have more luck
+		w.reader.log.Debug("read outbox while its listener opens", zap.Error(err))
+	} else if !on {
+		return false, ctx.Err()
+	}
+	if w.every = min(2*w.every, bridgeMost); taken > 0 {
+		w.every = bridgeEvery
+	}
+	w.bridge.Reset(w.every)
+	return true, nil
+}
+
+// told takes what the listener tells. It reports false when the reader has to catch up.
+func (w *window) told(ctx context.Context) (on bool, err error) {
+	r := w.reader
+	began := r.outbox.now()
+	docs, full, opened := w.listener.take()
+	docs = append(w.untaken, docs...)
+	w.untaken = docs
+	if large := w.listener.tooMuch(); large != nil {
+		r.pageInstead(large, w.from)
+		return false, nil
+	}
+	if opened {
+		w.doubt = doubts
+	}
+	reach := feed.Live
+	var carry []Doc // a commit's records that the window's edge cut through
+	switch {
+	case full:
+		reach = feed.Partly
+		docs, carry, err = r.complete(ctx, docs)
+	case w.doubt > 0:
+		docs, w.doubt, err = r.whole(ctx, docs, w.doubt)
+	}
+	if w.untaken = append(docs, carry...); errors.Is(err, errBacklog) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if ok, err := r.take(ctx, r.news(ctx, docs), w.generation, reach); err != nil || !ok {
+		return false, err
+	}
+	w.untaken = carry
+	if !full {
+		r.intake.caughtUp(began)
+	}
+	return true, nil
 }
 
 // listenFrom is where a window starts that does not start at the head of the lane: before
@@ -145,7 +173,7 @@ func (r *reader) filled(cursor Position) {
 
 // complete splits what a full window told into complete commits and the rest,
 // which the window's edge may have cut through. When that is all there is, it
-// reads the commit to its end.
+// reads the commit to its end; with an error it returns what it was given.
 func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Doc, err error) {
 	slices.SortFunc(docs, byPosition)
 	complete, carry = cutLastGroup(docs)
@@ -155,11 +183,11 @@ func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Do
 	at := carry[0].CreatedAt
 	for after := (Position{At: at}); ; {
 		if err := r.intake.waitRoom(ctx); err != nil {
-			return nil, nil, err
+			return carry, nil, err
 		}
 		page, full, err := r.page(ctx, after)
 		if err != nil {
-			return nil, nil, err
+			return carry, nil, err
 		}
 		for _, d := range page {
 			if !d.CreatedAt.Equal(at) {
@@ -175,13 +203,7 @@ func (r *reader) complete(ctx context.Context, docs []Doc) (complete, carry []Do
 }
 
 func byPosition(a, b Doc) int {
-	switch {
-	case a.position().Before(b.position()):
-		return -1
-	case b.position().Before(a.position()):
-		return 1
-	}
-	return 0
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
 // unread sends the feed back to documents before its cursor that the listener
