@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -114,13 +115,5 @@ func records(entries []*entry) []*feed.Record {
 
 // byVersion orders records so that within each aggregate the versions ascend.
 func byVersion(a, b *entry) int {
-	switch {
-	case a.rec.AggregateVersion != b.rec.AggregateVersion:
-		if a.rec.AggregateVersion < b.rec.AggregateVersion {
-			return -1
-		}
-		return 1
-	default:
-		return a.rec.CreatedAt.Compare(b.rec.CreatedAt)
-	}
+	return cmp.Or(cmp.Compare(a.rec.AggregateVersion, b.rec.AggregateVersion), a.rec.CreatedAt.Compare(b.rec.CreatedAt))
 }

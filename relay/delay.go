@@ -11,9 +11,10 @@ import (
 // with jitter.
 type retryDelay struct{ policy *retry.ExponentialBackOff }
 
-func newRetryDelay(initial, most time.Duration) *retryDelay {
+// retryDelay begins with the first delay.
+func (t Tuning) retryDelay() *retryDelay {
 	return &retryDelay{policy: retry.NewExponentialBackOff(
-		retry.WithInitialInterval(initial), retry.WithMaxInterval(most), retry.WithMultiplier(2), retry.WithMaxElapsedTime(0),
+		retry.WithInitialInterval(t.ListenBackoff), retry.WithMaxInterval(t.ListenBackoffMax), retry.WithMultiplier(2), retry.WithMaxElapsedTime(0),
 	)}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // drainLoop drains the gates of a feed until ctx ends.
 func (r *reader) drainLoop(ctx context.Context) error {
-	delay := newRetryDelay(r.outbox.tuning.ListenBackoff, r.outbox.tuning.ListenBackoffMax)
+	delay := r.outbox.tuning.retryDelay()
 	for ctx.Err() == nil {
 		if !ask(r.intake, (*feed.Feed).Drains) {
 			select {

@@ -67,7 +67,7 @@ func TestAListenerStartsBehindACommitThatFillsItsWindow(t *testing.T) {
 		const seconds = 10 // of virtual time
 		ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
 		defer cancel()
-		delay := newRetryDelay(time.Second, time.Second)
+		delay := r.outbox.tuning.retryDelay()
 		for ctx.Err() == nil {
 			if err := r.round(ctx, delay); err != nil && ctx.Err() == nil {
 				t.Fatal(err)

@@ -32,7 +32,7 @@ type follower struct {
 
 // load polls until that succeeded, or ctx ends.
 func (f *follower) load(ctx context.Context) {
-	delay := newRetryDelay(f.tuning.ListenBackoff, f.tuning.ListenBackoffMax)
+	delay := f.tuning.retryDelay()
 	for ctx.Err() == nil {
 		_, err := f.poll(ctx)
 		if err == nil {
@@ -63,7 +63,7 @@ func (f *follower) run(ctx context.Context) error {
 
 // keep updates the view when woken, and polls now and then.
 func (f *follower) keep(ctx context.Context, rebuild chan struct{}) {
-	delay := newRetryDelay(f.tuning.ListenBackoff, f.tuning.ListenBackoffMax)
+	delay := f.tuning.retryDelay()
 	tick := time.NewTicker(f.tuning.SweepInterval)
 	defer tick.Stop()
 	again := make(chan struct{}, 1)
@@ -103,7 +103,7 @@ func (f *follower) updated(ctx context.Context, again chan struct{}) error {
 
 // supervise opens a watch after another, each with a context of its own.
 func (f *follower) supervise(ctx context.Context, rebuild <-chan struct{}) {
-	delay := newRetryDelay(f.tuning.ListenBackoff, f.tuning.ListenBackoffMax)
+	delay := f.tuning.retryDelay()
 	for ctx.Err() == nil {
 		began := time.Now()
 		planned, err := f.once(ctx, rebuild)

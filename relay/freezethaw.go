@@ -47,7 +47,7 @@ const thawPause = 10 * time.Millisecond
 
 // thawLoop lets aggregates go on whose freeze is gone, until ctx ends.
 func (o *outbox) thawLoop(ctx context.Context) {
-	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
+	delay := o.tuning.retryDelay()
 	for ctx.Err() == nil {
 		waiting := o.thaws.take()
 		if len(waiting) == 0 {

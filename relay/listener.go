@@ -116,7 +116,7 @@ func (l *listener) show(shows bool) {
 func (l *listener) full() bool { return l.shown() >= l.scan.Limit }
 
 func (l *listener) supervise(ctx context.Context) {
-	delay := newRetryDelay(l.tuning.ListenBackoff, l.tuning.ListenBackoffMax)
+	delay := l.tuning.retryDelay()
 	for {
 		began := l.now()
 		err := l.once(ctx)

@@ -99,7 +99,7 @@ func (o *outbox) run(ctx context.Context) error {
 
 // kept runs a part of the outbox until ctx ends, whatever panics in it.
 func (o *outbox) kept(ctx context.Context, part string, f func(context.Context)) {
-	o.guard.keep(ctx, part, newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax), f)
+	o.guard.keep(ctx, part, o.tuning.retryDelay(), f)
 }
 
 // newEntry decodes and judges a document that in read; one that was searched and

@@ -10,7 +10,7 @@ const pageTries = 4
 // patiently has one page of a read of many tried a few times, each within the time that
 // one read may take.
 func (t Tuning) patiently(ctx context.Context, read func(context.Context) error) error {
-	delay := newRetryDelay(t.ListenBackoff, t.ListenBackoffMax)
+	delay := t.retryDelay()
 	for tries := 1; ; tries++ {
 		err := t.within(ctx, read)
 		if err == nil || tries == pageTries || !delay.sleep(ctx) {

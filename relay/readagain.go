@@ -34,7 +34,7 @@ func (o *outbox) judge(ctx context.Context, d Doc, by *intake) (now Doc, j feed.
 // and when ctx ended. It tries until Firestore answers.
 func (o *outbox) readAgain(ctx context.Context, d Doc) (again Doc, same bool) {
 	o.metrics.doubts.WithLabelValues(o.spec.Name).Inc()
-	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
+	delay := o.tuning.retryDelay()
 	for {
 		again, exists, err := o.store.Get(ctx, o.spec.Name, d.ID)
 		if err == nil {

@@ -46,7 +46,7 @@ func (r *reader) run(ctx context.Context) error {
 	}
 	defer r.looked()
 	defer r.fallBehind(false)
-	delay := newRetryDelay(r.outbox.tuning.ListenBackoff, r.outbox.tuning.ListenBackoffMax)
+	delay := r.outbox.tuning.retryDelay()
 	for ctx.Err() == nil {
 		err := r.outbox.guard.do(partReader, func() error { return r.round(ctx, delay) })
 		if err != nil && ctx.Err() == nil {

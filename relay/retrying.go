@@ -13,7 +13,7 @@ import (
 // loadRetrying takes the records in backoff into memory, before anything else is
 // taken. It tries until it succeeded or ctx ends.
 func (o *outbox) loadRetrying(ctx context.Context) {
-	delay := newRetryDelay(o.tuning.ListenBackoff, o.tuning.ListenBackoffMax)
+	delay := o.tuning.retryDelay()
 	for {
 		entries, err := o.retrying(ctx, "")
 		if err == nil {

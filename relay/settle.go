@@ -167,7 +167,7 @@ func (s *settler) ends(st *settlement) {
 // run writes until drain was called and everything is written, or ctx ends.
 func (s *settler) run(ctx context.Context) {
 	defer s.commits.Wait()
-	s.guard.keep(ctx, partSettler, newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax), s.work)
+	s.guard.keep(ctx, partSettler, s.tuning.retryDelay(), s.work)
 }
 
 func (s *settler) work(ctx context.Context) {

@@ -30,7 +30,7 @@ func (s *settler) singleOf(outbox string) *single {
 // its lane must not wait for it.
 func (s *settler) later(ctx context.Context, st *settlement) {
 	if st.delay == nil {
-		st.delay = newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)
+		st.delay = s.tuning.retryDelay()
 	}
 	s.mu.Lock()
 	o, alone := s.singleOf(st.entry.outbox.spec.Name), 0

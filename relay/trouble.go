@@ -76,7 +76,7 @@ func (s *settler) unanswered(ctx context.Context, batch []*settlement, cause err
 		ours := func(st *settlement) bool { return st.part() == p }
 		t := s.troubles[p]
 		if t == nil {
-			t = &trouble{since: s.now(), size: s.tuning.CommitSize, delay: newRetryDelay(s.tuning.ListenBackoff, s.tuning.ListenBackoffMax)}
+			t = &trouble{since: s.now(), size: s.tuning.CommitSize, delay: s.tuning.retryDelay()}
 			s.troubles[p] = t
 			for _, st := range s.queue {
 				if ours(st) {

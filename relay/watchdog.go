@@ -62,7 +62,7 @@ func (w *watchdog) run(ctx context.Context) error {
 }
 
 func (w *watchdog) touch(ctx context.Context, nonce string) error {
-	delay := newRetryDelay(w.tuning.ListenBackoff, w.tuning.ListenBackoffMax)
+	delay := w.tuning.retryDelay()
 	for {
 		c, cancel := context.WithTimeout(ctx, w.tuning.SilenceBound)
 		err := w.canary.touch(c, w.store, nonce)
