@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -44,7 +45,7 @@ func (s *stage) play(ctx context.Context) (*figures, error) {
 func (s *stage) killAll(ctx context.Context) error {
 	for k := range s.opts.kills {
 		for s.truth.count() < (k+1)*s.opts.events/(s.opts.kills+1) {
-			if !sleep(ctx, 10*time.Millisecond) {
+			if !rig.Sleep(ctx, 10*time.Millisecond) {
 				return ctx.Err()
 			}
 		}
@@ -93,7 +94,7 @@ func (s *stage) awaitEnd(ctx context.Context) error {
 				return err
 			}
 		}
-		if !sleep(ctx, lookEvery) {
+		if !rig.Sleep(ctx, lookEvery) {
 			return ctx.Err()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
+	"outboxrelay/deploy/local/rig"
 )
 
 // happening is what a consumer has to do with an event.
@@ -67,11 +68,11 @@ func (p *producer) run(ctx context.Context) error {
 		for range min(left, 1+p.random.IntN(perCommit)) {
 			events = append(events, p.draw())
 		}
-		if !sleep(ctx, time.Duration(len(events))*p.every) {
+		if !rig.Sleep(ctx, time.Duration(len(events))*p.every) {
 			return ctx.Err()
 		}
 		for p.commit(ctx, appender, events) != nil { // again is no second event: its key is the same
-			if !sleep(ctx, appendAgain) {
+			if !rig.Sleep(ctx, appendAgain) {
 				return ctx.Err()
 			}
 		}

@@ -280,15 +280,3 @@ func (s *stage) close() error {
 func (s *stage) say(format string, args ...any) {
 	fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
 }
-
-// sleep waits for d and reports false when ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

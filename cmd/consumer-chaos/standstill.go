@@ -42,7 +42,7 @@ func (i *standstill) ends(ctx context.Context, s *stage, moved time.Time) error 
 	if err := s.push(ctx, &pb.PushConfig{PushEndpoint: nowhere}); err != nil {
 		return err
 	}
-	sleep(ctx, pushingFor)
+	rig.Sleep(ctx, pushingFor)
 	return s.push(ctx, &pb.PushConfig{})
 }
 

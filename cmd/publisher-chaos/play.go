@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -69,7 +70,7 @@ func (s *stage) each(ctx context.Context, times int, do func(n int) error) error
 			if err := s.crew.Ended(); err != nil {
 				return err
 			}
-			if !sleep(ctx, 10*time.Millisecond) {
+			if !rig.Sleep(ctx, 10*time.Millisecond) {
 				return ctx.Err()
 			}
 		}
@@ -104,7 +105,7 @@ func (s *stage) awaitEnd(ctx context.Context) error {
 		if since := time.Since(moved); since > stuckWithin || over && since > quiet {
 			return nil
 		}
-		if !sleep(ctx, lookEvery) {
+		if !rig.Sleep(ctx, lookEvery) {
 			return ctx.Err()
 		}
 	}

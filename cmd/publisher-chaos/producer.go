@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/time/rate"
 
+	"outboxrelay/deploy/local/rig"
 	"outboxrelay/relay/postgres"
 )
 
@@ -66,7 +67,7 @@ func (s *supply) produce(ctx context.Context, pool *pgxpool.Pool) error {
 			if err == nil {
 				break
 			}
-			if !sleep(ctx, tryAgain) { // the database is being restarted
+			if !rig.Sleep(ctx, tryAgain) { // the database is being restarted
 				return ctx.Err()
 			}
 		}
@@ -111,16 +112,4 @@ func (s *supply) order(ctx context.Context, pool *pgxpool.Pool, events []postgre
 		_, err := postgres.AppendAll(ctx, tx, events...)
 		return err
 	})
-}
-
-// sleep reports whether ctx lasted for d.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

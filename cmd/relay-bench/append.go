@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -37,7 +38,7 @@ func (s *stage) appendBacklog(ctx context.Context, n int, lane contracts.Lane) e
 		}
 		n -= turn
 	}
-	sleep(ctx, backlogAge)
+	rig.Sleep(ctx, backlogAge)
 	return nil
 }
 
@@ -79,7 +80,7 @@ func (s *stage) appendPaced(ctx context.Context, l load, d time.Duration) error 
 	g.SetLimit(paceInFlight)
 	began := time.Now()
 	for i := range commits {
-		if !sleep(ctx, time.Until(began.Add(time.Duration(i)*every))) {
+		if !rig.Sleep(ctx, time.Until(began.Add(time.Duration(i)*every))) {
 			break
 		}
 		recs := make([]*contracts.Record, l.group)
@@ -143,7 +144,7 @@ func untilAnswered[T any](ctx context.Context, write func() (T, error)) (T, erro
 	for {
 		result, err := write()
 		code := status.Code(err)
-		if code != codes.Aborted && code != codes.Canceled || !sleep(ctx, appendAgain) {
+		if code != codes.Aborted && code != codes.Canceled || !rig.Sleep(ctx, appendAgain) {
 			return result, err
 		}
 	}

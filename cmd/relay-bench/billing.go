@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"outboxrelay/cmd/relay-bench/table"
+	"outboxrelay/deploy/local/rig"
 )
 
 // operations are what Firestore bills for.
@@ -55,7 +56,7 @@ func (b *bench) bill(ctx context.Context, s *stage, m *meter, r *running) (table
 	if err != nil {
 		return nil, err
 	}
-	sleep(ctx, scale.idleFor)
+	rig.Sleep(ctx, scale.idleFor)
 	idle, err := m.lap(ctx)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"outboxrelay/contracts"
 	local "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -58,7 +59,7 @@ func (c *consumer) run(ctx context.Context) error {
 	g, work := errgroup.WithContext(ctx)
 	for _, topic := range c.topics {
 		g.Go(func() error {
-			for sleep(work, c.stage.cloud.PullEvery) {
+			for rig.Sleep(work, c.stage.cloud.PullEvery) {
 				pulling, cancel := context.WithTimeout(context.WithoutCancel(work), arriveWithin)
 				_, err := c.pull(pulling, topic)
 				cancel()
@@ -96,7 +97,7 @@ func (c *consumer) collect(ctx context.Context) error {
 		case time.Since(began) > arriveWithin:
 			return fmt.Errorf("collect messages: %d delivered records lack some", missing)
 		}
-		if !sleep(ctx, c.stage.cloud.PullEvery) {
+		if !rig.Sleep(ctx, c.stage.cloud.PullEvery) {
 			return ctx.Err()
 		}
 	}
@@ -106,7 +107,7 @@ func (c *consumer) collect(ctx context.Context) error {
 // are there twice. Nothing may be published any more.
 func (c *consumer) exhaust(ctx context.Context) error {
 	for empty := 0; empty < emptyPulls; {
-		if !sleep(ctx, c.stage.cloud.PullEvery) {
+		if !rig.Sleep(ctx, c.stage.cloud.PullEvery) {
 			return ctx.Err()
 		}
 		empty++

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 // controlTopic is the control's own.
@@ -43,7 +44,7 @@ func (s *stage) control(ctx context.Context, collection string, b *book, rate in
 		if err := s.controlAppend(ctx, collection, b, rate, d); err != nil {
 			return err
 		}
-		sleep(ctx, controlGrace)
+		rig.Sleep(ctx, controlGrace)
 		return nil
 	})
 	return g.Wait()
@@ -84,7 +85,7 @@ func (s *stage) controlAppend(ctx context.Context, collection string, b *book, r
 	every := time.Second / time.Duration(rate)
 	began := time.Now()
 	for i := range int(d / every) {
-		if !sleep(ctx, time.Until(began.Add(time.Duration(i)*every))) {
+		if !rig.Sleep(ctx, time.Until(began.Add(time.Duration(i)*every))) {
 			break
 		}
 		g.Go(func() error {

@@ -7,6 +7,7 @@ import (
 
 	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -74,6 +75,6 @@ func (s *stage) appendLarge(ctx context.Context, n int) error {
 	if err := s.appendAll(ctx, recs, largeCommit); err != nil {
 		return err
 	}
-	sleep(ctx, backlogAge)
+	rig.Sleep(ctx, backlogAge)
 	return nil
 }

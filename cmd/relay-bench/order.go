@@ -5,6 +5,7 @@ import (
 
 	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 // measureOrder has a side drain the backlog of a drain once more, with all of
@@ -28,7 +29,7 @@ func measureOrder(ctx context.Context, b *bench, who table.Side) (table.Readings
 		if err := s.appendAll(ctx, recs, backlogCommit); err != nil {
 			return nil, err
 		}
-		sleep(ctx, backlogAge)
+		rig.Sleep(ctx, backlogAge)
 		if err := b.drainRead(ctx, s, who, c, n); err != nil {
 			return nil, err
 		}

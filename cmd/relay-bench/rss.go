@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"outboxrelay/cmd/relay-bench/table"
+	"outboxrelay/deploy/local/rig"
 )
 
 // measureRSS compares the memory of a side in front of backlogs of three sizes.
@@ -46,7 +47,7 @@ func (b *bench) watchMemory(ctx context.Context, who table.Side, backlog int) (p
 			_, stopErr := r.finish()
 			return nil, joinFirst(err, stopErr)
 		}
-		sleep(ctx, b.opts.scale.rssFor)
+		rig.Sleep(ctx, b.opts.scale.rssFor)
 		line, err := r.finish()
 		if err != nil {
 			return nil, err

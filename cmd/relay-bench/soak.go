@@ -12,6 +12,7 @@ import (
 	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/child"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -128,7 +129,7 @@ func (k *soaking) soak(ctx context.Context, rate int, lasting time.Duration) ([]
 	g.Go(func() error {
 		began := time.Now().Add(settle)
 		for i := range int(lasting/every) + 1 {
-			if !sleep(work, time.Until(began.Add(time.Duration(i)*every))) {
+			if !rig.Sleep(work, time.Until(began.Add(time.Duration(i)*every))) {
 				return work.Err()
 			}
 			sample, err := k.sample(work)
@@ -167,7 +168,7 @@ func (c *consumer) collectRest(ctx context.Context) error {
 		case time.Since(progress) > stalled:
 			return fmt.Errorf("collect messages: %d records lack some: %w", missing, errStalled)
 		}
-		if !sleep(ctx, countEvery) {
+		if !rig.Sleep(ctx, countEvery) {
 			return ctx.Err()
 		}
 	}

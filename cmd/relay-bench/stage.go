@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/rig"
@@ -48,16 +47,4 @@ func (s *stage) outboxes() []string {
 		names[i] = outbox.Name
 	}
 	return names
-}
-
-// sleep waits for d and reports false when ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"outboxrelay/cmd/relay-bench/table"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/child"
+	"outboxrelay/deploy/local/rig"
 )
 
 // measureStart measures the time from the start of a side's process to the
@@ -48,7 +49,7 @@ func (b *bench) startOnce(ctx context.Context, s *stage, who table.Side, book *b
 	if _, err := s.commit(ctx, []*contracts.Record{rec}); err != nil {
 		return err
 	}
-	sleep(ctx, backlogAge)
+	rig.Sleep(ctx, backlogAge)
 	spec := b.spec(s, who)
 	if who == sideFloor {
 		spec.Args = []string{floorCommand, "-catalog", b.catalogPath, "-once", rec.Outbox}

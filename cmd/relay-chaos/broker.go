@@ -13,6 +13,7 @@ import (
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/brokerproxy"
+	"outboxrelay/deploy/local/rig"
 )
 
 // broker stands in front of Pub/Sub, whichever that is, for all relays. It
@@ -105,7 +106,7 @@ func (b *broker) publish(ctx context.Context, req *pb.PublishRequest, next broke
 	for _, m := range req.Messages {
 		if code := b.truth.verdict(m.Attributes); code != codes.OK {
 			b.refusals.Add(1)
-			sleep(ctx, refusalTakes)
+			rig.Sleep(ctx, refusalTakes)
 			return nil, status.Error(code, "the run refuses this record")
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -95,7 +97,7 @@ func (c *campaign) make(ctx context.Context, plans []planned, first int) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(plans))
 	for i, p := range plans {
-		sleep(ctx, p.pause)
+		rig.Sleep(ctx, p.pause)
 		e := c.begin(p.kind.name, first+i+1)
 		wg.Go(func() {
 			from, err := p.kind.act(ctx, c.stage, p.draw)
@@ -175,7 +177,7 @@ func (s *stage) awaitRecoveryWithin(ctx context.Context, from time.Time, within 
 				took[o.Name] = within
 			}
 		}
-		if !sleep(ctx, 20*time.Millisecond) {
+		if !rig.Sleep(ctx, 20*time.Millisecond) {
 			break
 		}
 	}

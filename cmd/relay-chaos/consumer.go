@@ -15,6 +15,7 @@ import (
 
 	"outboxrelay/contracts"
 	local "outboxrelay/deploy/local/pubsub"
+	"outboxrelay/deploy/local/rig"
 )
 
 // arrival is one message of a record at a consumer.
@@ -73,7 +74,7 @@ func (c *consumers) run(ctx context.Context) error {
 				// The emulators cancel a call now and then. What was not
 				// acknowledged comes again.
 				_ = local.Receive(ctx, c.client, subscriptionPrefix+topic, func(ms []*pb.ReceivedMessage) { c.arrived(topic, ms) })
-				if !sleep(ctx, receiveAgain) {
+				if !rig.Sleep(ctx, receiveAgain) {
 					return nil
 				}
 			}

@@ -120,7 +120,7 @@ func kill(ctx context.Context, s *stage, d draw) (time.Time, error) {
 	gone := time.Now()
 	s.fleet.kill(m)
 	s.fleet.release(m)
-	sleep(ctx, d.hold/2)
+	rig.Sleep(ctx, d.hold/2)
 	err = s.fleet.start(ctx)
 	return s.takenOver(gone), err
 }
@@ -138,7 +138,7 @@ func killAgain(ctx context.Context, s *stage, d draw) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	sleep(ctx, time.Duration(d.random()*float64(d.lease)/2))
+	rig.Sleep(ctx, time.Duration(d.random()*float64(d.lease)/2))
 	gone := time.Now()
 	s.fleet.kill(fresh)
 	s.fleet.release(fresh)
@@ -155,7 +155,7 @@ func killAll(ctx context.Context, s *stage, d draw) (time.Time, error) {
 		s.fleet.kill(m)
 		s.fleet.release(m)
 	}
-	sleep(ctx, d.hold/2)
+	rig.Sleep(ctx, d.hold/2)
 	healed := time.Now()
 	var errs []error
 	for range victims {
@@ -204,7 +204,7 @@ func pause(ctx context.Context, s *stage, d draw) (time.Time, error) {
 	if err := m.child.Signal(syscall.SIGSTOP); err != nil {
 		return time.Time{}, err
 	}
-	sleep(ctx, longerThan(d))
+	rig.Sleep(ctx, longerThan(d))
 	return s.takenOver(began), m.child.Signal(syscall.SIGCONT)
 }
 
@@ -221,7 +221,7 @@ func partition(ctx context.Context, s *stage, d draw) (time.Time, error) {
 	if err := p.Poison(tcpproxy.Swallow("upstream"), tcpproxy.Swallow("downstream")); err != nil {
 		return time.Time{}, err
 	}
-	sleep(ctx, longerThan(d))
+	rig.Sleep(ctx, longerThan(d))
 	p.Cure(ctx)
 	return began, nil
 }
@@ -248,7 +248,7 @@ func blackHole(ctx context.Context, p *tcpproxy.Proxy, d draw) error {
 	if err := p.Poison(tcpproxy.Swallow(d.stream)); err != nil {
 		return err
 	}
-	sleep(ctx, d.hold)
+	rig.Sleep(ctx, d.hold)
 	p.Cure(ctx)
 	return nil
 }
@@ -257,7 +257,7 @@ func slow(ctx context.Context, p *tcpproxy.Proxy, d draw) error {
 	if err := p.Poison(tcpproxy.Delay(50+int(250*d.random()), 50), tcpproxy.Narrow("upstream", 50+int(100*d.random()))); err != nil {
 		return err
 	}
-	sleep(ctx, d.hold)
+	rig.Sleep(ctx, d.hold)
 	p.Cure(ctx)
 	return nil
 }
@@ -267,7 +267,7 @@ func unreachable(p part) func(context.Context, *stage, draw) (time.Time, error) 
 		if err := s.fleet.reach(p, false); err != nil {
 			return time.Time{}, err
 		}
-		sleep(ctx, d.hold)
+		rig.Sleep(ctx, d.hold)
 		err := s.fleet.reach(p, true)
 		return time.Now(), err
 	}
@@ -283,7 +283,7 @@ func publishAnswerLost(ctx context.Context, s *stage, d draw) (time.Time, error)
 
 func (s *stage) brokerFault(ctx context.Context, d draw, f publishFault) (time.Time, error) {
 	s.broker.suffer(f, rand.New(rand.NewPCG(d.dice, 2)))
-	sleep(ctx, d.hold)
+	rig.Sleep(ctx, d.hold)
 	s.broker.suffer(publishFault{}, nil)
 	return time.Now(), nil
 }
@@ -308,7 +308,7 @@ func (s *stage) withRule(ctx context.Context, f fault, d draw) (time.Time, error
 	if err := s.switches.add(ctx, f); err != nil {
 		return time.Time{}, err
 	}
-	sleep(ctx, d.hold)
+	rig.Sleep(ctx, d.hold)
 	err := s.switches.clear(context.WithoutCancel(ctx))
 	return time.Now(), err
 }

@@ -152,7 +152,7 @@ func (f *fleet) claim(ctx context.Context, n int) (*member, error) {
 		if m := f.tryClaim(n); m != nil {
 			return m, nil
 		}
-		if !sleep(ctx, 50*time.Millisecond) {
+		if !rig.Sleep(ctx, 50*time.Millisecond) {
 			return nil, ctx.Err()
 		}
 	}
@@ -181,7 +181,7 @@ func (f *fleet) claimAll(ctx context.Context) ([]*member, error) {
 		if all := f.tryClaimAll(); len(all) > 0 {
 			return all, nil
 		}
-		if !sleep(ctx, 50*time.Millisecond) {
+		if !rig.Sleep(ctx, 50*time.Millisecond) {
 			return nil, ctx.Err()
 		}
 	}

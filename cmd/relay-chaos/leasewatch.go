@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"outboxrelay/deploy/local/rig"
 	"outboxrelay/relay/lease/leasetest"
 )
 
@@ -36,7 +37,7 @@ func (w *leaseWatch) run(ctx context.Context) error {
 		for share, l := range leases {
 			w.saw(taking{share, l.Since}, l.Owner)
 		}
-		if !sleep(ctx, leaseLook) {
+		if !rig.Sleep(ctx, leaseLook) {
 			return nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 	"outboxrelay/dlq"
 )
 
@@ -53,7 +54,7 @@ func (o *operator) run(ctx context.Context) error {
 		} else {
 			o.idle.Store(0)
 		}
-		if !sleep(ctx, lookEvery) {
+		if !rig.Sleep(ctx, lookEvery) {
 			return nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -110,7 +111,7 @@ func (s *stage) awaitQuiet(ctx context.Context, counts func(path string) bool) (
 		if p.moves(now) {
 			s.say("%s", now)
 		}
-		if !sleep(ctx, quietLook) {
+		if !rig.Sleep(ctx, quietLook) {
 			return nil, nil, ctx.Err()
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 const (
@@ -47,7 +48,7 @@ func (p *producer) run(ctx context.Context) error {
 		if late := time.Since(next); late > time.Second { // the cloud was out: go on from here
 			next = time.Now()
 		}
-		if !sleep(ctx, time.Until(next)) {
+		if !rig.Sleep(ctx, time.Until(next)) {
 			return nil
 		}
 		if err := p.append(ctx, p.maker.commit()); err != nil {
@@ -78,7 +79,7 @@ func (p *producer) append(ctx context.Context, entries []entry) error {
 			return ctx.Err()
 		case time.Since(entries[0].appended) > appendWithin:
 			return fmt.Errorf("append to %s: %w", p.maker.outbox.Name, err)
-		case !sleep(ctx, appendAgain):
+		case !rig.Sleep(ctx, appendAgain):
 			return ctx.Err()
 		}
 	}

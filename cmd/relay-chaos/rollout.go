@@ -34,7 +34,7 @@ func otherCatalog(ctx context.Context, s *stage, d draw) (time.Time, error) {
 	}
 	s.noteStop(s.fleet.stop(m))
 	s.fleet.release(m)
-	sleep(ctx, longerThan(d))
+	rig.Sleep(ctx, longerThan(d))
 	err = s.fleet.start(ctx)
 	gone := time.Now()
 	if d.random() < 0.5 {

@@ -142,15 +142,3 @@ func (s *stage) noteStop(err error) {
 func (s *stage) say(format string, args ...any) {
 	fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{clock(time.Now())}, args...)...)
 }
-
-// sleep waits for d and reports false when ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/rig"
 )
 
 // gather is how long a commit waits for company, so that a trickle does not
@@ -47,8 +48,8 @@ func commit(ctx context.Context, fs *firestore.Client, batch []*firestore.Docume
 		if code := status.Code(err); code != codes.Aborted && code != codes.Canceled {
 			return fmt.Errorf("mark %d records: %w", len(batch), err)
 		}
-		if err := pause(ctx, again); err != nil {
-			return err
+		if !rig.Sleep(ctx, again) {
+			return ctx.Err()
 		}
 	}
 }
@@ -57,17 +58,6 @@ func commit(ctx context.Context, fs *firestore.Client, batch []*firestore.Docume
 // It is the one failure that the floor does not end with: Google's emulator does
 // both under load, although nobody else writes these documents.
 const again = 20 * time.Millisecond
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // take waits for a first record and returns it with those that come while it
 // gathers. It returns nil when ctx ends.

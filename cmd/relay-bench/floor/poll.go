@@ -8,6 +8,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/api/iterator"
+
+	"outboxrelay/deploy/local/rig"
 )
 
 // pollAgain is the pause after an empty page.
@@ -32,8 +34,8 @@ func (p *poller) run(ctx context.Context, fs *firestore.Client) error {
 		if n > 0 {
 			continue
 		}
-		if err := pause(ctx, pollAgain); err != nil {
-			return err
+		if !rig.Sleep(ctx, pollAgain) {
+			return ctx.Err()
 		}
 	}
 }
