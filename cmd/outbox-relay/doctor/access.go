@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin/auth"
@@ -57,7 +58,7 @@ func (e *exam) audience(mode auth.Mode, a string) Finding {
 		}
 		f.Result, f.Detail = Fail, "is no audience of Identity-Aware Proxy: every token would be refused"
 		f.Hint = "want /projects/NUMBER/locations/REGION/services/SERVICE for Cloud Run, or /projects/NUMBER/global/backendServices/ID behind a load balancer"
-		f.Mend = []string{"gcloud projects describe " + quote(e.Project) + " '--format=value(projectNumber)'"}
+		f.Mend = []string{"gcloud projects describe " + shell.Quote(e.Project) + " '--format=value(projectNumber)'"}
 	default:
 		u, err := url.Parse(a)
 		switch {

@@ -8,6 +8,8 @@ import (
 
 	"cloud.google.com/go/compute/metadata"
 	"golang.org/x/oauth2/google"
+
+	"outboxrelay/cmd/outbox-relay/shell"
 )
 
 // cloudScope is what the service's clients ask for.
@@ -33,9 +35,9 @@ func (a account) name() string {
 func (a account) member() string {
 	switch {
 	case a.email != "" && a.person:
-		return quote("user:" + a.email)
+		return shell.Quote("user:" + a.email)
 	case a.email != "":
-		return quote("serviceAccount:" + a.email)
+		return shell.Quote("serviceAccount:" + a.email)
 	}
 	return `"user:$(gcloud config get-value account)"`
 }

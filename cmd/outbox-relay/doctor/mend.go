@@ -3,8 +3,8 @@ package doctor
 import (
 	"slices"
 	"strings"
-	"unicode"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/firestore/indexes"
 	"outboxrelay/deploy/requirements"
 )
@@ -18,20 +18,9 @@ const program = "outbox-relay"
 // command joins words to a line for a shell.
 func command(words ...string) string {
 	for i, w := range words {
-		words[i] = quote(w)
+		words[i] = shell.Quote(w)
 	}
 	return strings.Join(words, " ")
-}
-
-// quote makes s one word of a shell's command line.
-func quote(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r)
-	})
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // gcloud is a gcloud command on the project.
