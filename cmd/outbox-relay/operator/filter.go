@@ -35,9 +35,14 @@ func (f filterFlags) filter() dlq.Filter {
 	}
 }
 
-// filterQuery renders a filter as the query parameters of its JSON names.
-func filterQuery(f dlq.Filter) (url.Values, error) {
-	data, err := json.Marshal(f)
+// query renders the filter as the query parameters of its JSON names. It leaves closed
+// dead letters out, unless they or those of a state are asked for.
+func (f filterFlags) query(closed bool) (url.Values, error) {
+	filter := f.filter()
+	if !closed && filter.State == "" {
+		filter.Open = new(true)
+	}
+	data, err := json.Marshal(filter)
 	if err != nil {
 		return nil, fmt.Errorf("encode filter: %w", err)
 	}

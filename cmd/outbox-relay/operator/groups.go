@@ -18,12 +18,7 @@ type groupsCmd struct {
 // Run prints one page of groups.
 func (c *groupsCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
-		filter := c.filter()
-		if !c.Any && c.State == "" {
-			open := true
-			filter.Open = &open
-		}
-		query, err := filterQuery(filter)
+		query, err := c.query(c.Any)
 		if err != nil {
 			return err
 		}

@@ -21,12 +21,7 @@ type listCmd struct {
 // Run prints one page of dead letters.
 func (c *listCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
-		filter := c.filter()
-		if !c.Any && c.State == "" {
-			open := true
-			filter.Open = &open
-		}
-		query, err := filterQuery(filter)
+		query, err := c.query(c.Any)
 		if err != nil {
 			return err
 		}
