@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
@@ -96,7 +97,7 @@ func (c *Clients) follow(ctx context.Context, a *app) {
 	a.session, _ = c.Auth.SignIn(ctx, a.account) // tried again when there is a signal
 	for ctx.Err() == nil {
 		c.listen(ctx, a)
-		Pause(ctx, listenAgain)
+		shell.Pause(ctx, listenAgain)
 	}
 }
 
@@ -113,7 +114,7 @@ func (c *Clients) listen(ctx context.Context, a *app) {
 		}
 		c.Ledger.SignalRead()
 		for snap.Exists() && c.obey(ctx, a, snap) != nil {
-			if !Pause(ctx, listenAgain) {
+			if !shell.Pause(ctx, listenAgain) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/pubsub"
 )
@@ -29,7 +30,7 @@ func NewOutage(target contracts.TargetSpec, after, lasts time.Duration) *Outage 
 
 // Run switches the fault on and waits until it is over, or ctx ends.
 func (o *Outage) Run(ctx context.Context, faults *pubsub.Faults) error {
-	if !Pause(ctx, o.after) {
+	if !shell.Pause(ctx, o.after) {
 		return nil
 	}
 	id, err := faults.Add(pubsub.Fault{Topic: o.target.Topic, Code: codes.Unavailable})
@@ -38,7 +39,7 @@ func (o *Outage) Run(ctx context.Context, faults *pubsub.Faults) error {
 	}
 	defer faults.Remove(id)
 	o.set(func() { o.beganAt = time.Now() })
-	if !Pause(ctx, o.lasts) {
+	if !shell.Pause(ctx, o.lasts) {
 		return nil
 	}
 	faults.Remove(id)

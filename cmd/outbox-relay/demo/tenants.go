@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
 	"outboxrelay/relay/workqueue/jobs"
@@ -93,7 +94,7 @@ func (t *Tenants) settle(ctx context.Context) {
 		for id, role := range people {
 			ref := t.Client.Doc(tenant.Path() + "/" + notifications.CollectionUsers + "/" + id)
 			for {
-				if _, err := ref.Set(ctx, map[string]any{"role": role, "active": true}); err == nil || !Pause(ctx, appendAgain) {
+				if _, err := ref.Set(ctx, map[string]any{"role": role, "active": true}); err == nil || !shell.Pause(ctx, appendAgain) {
 					break
 				}
 			}

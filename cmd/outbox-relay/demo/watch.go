@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"go.uber.org/zap"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 )
 
@@ -34,7 +35,7 @@ func (q *QueueWatch) Run(ctx context.Context) error {
 		if _, err := q.Count(ctx); err != nil && ctx.Err() == nil {
 			q.Log.Warn("count the dead-letter queue", zap.Error(err))
 		}
-		if !Pause(ctx, queueLook) {
+		if !shell.Pause(ctx, queueLook) {
 			return nil
 		}
 	}

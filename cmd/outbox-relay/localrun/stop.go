@@ -30,7 +30,7 @@ func (l *Run) stopDemo() {
 	ctx, cancel := context.WithTimeout(context.Background(), samplesWithin)
 	defer cancel()
 	for t := l.ledger.Totals(); t.Samples < t.Messages && !l.consuming.ended(); t = l.ledger.Totals() {
-		if !demo.Pause(ctx, lookEvery) {
+		if !shell.Pause(ctx, lookEvery) {
 			break
 		}
 	}

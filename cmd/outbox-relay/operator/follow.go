@@ -62,7 +62,7 @@ func (d *desk) follow(ctx context.Context, id string, known bool) error {
 					d.tellWait(ctx, waitsFor{})
 				})
 			}
-			if !wait(ctx, d.again) {
+			if !shell.Pause(ctx, d.again) {
 				return d.unfollowed(progress, id, "")
 			}
 			continue

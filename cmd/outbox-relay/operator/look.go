@@ -34,7 +34,7 @@ func (d *desk) look(ctx context.Context, path string, into any, outage time.Dura
 			told = true
 			fmt.Fprintf(d.Stderr, "the service does not answer; it is asked again for %v: %s\n", outage, terminal.Line(err.Error()))
 		}
-		if !wait(ctx, d.again) {
+		if !shell.Pause(ctx, d.again) {
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -65,7 +65,7 @@ func (d *desk) await(ctx context.Context, id string, waited int) error {
 		if i.Replaying != nil {
 			waited = i.Replays
 			still.look(ctx, "", func() { d.tellWait(ctx, waitsFor{i.Lane, i.Outbox, i.PendingTargets, i.Replaying.Waits}) })
-			if !wait(ctx, d.again) {
+			if !shell.Pause(ctx, d.again) {
 				return d.unwaited(id, "interrupted")
 			}
 			continue

@@ -144,13 +144,3 @@ func (d *desk) targetsOut(ctx context.Context, targets []string) (found []string
 	}
 	return found, seenBy, nil
 }
-
-// wait sleeps, and is false when ctx ended before.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
