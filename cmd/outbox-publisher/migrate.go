@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -131,6 +132,11 @@ func (f databaseFlags) provide(ctx context.Context, p shell.Process, do func(*sq
 	if err != nil {
 		return err
 	}
+	return provide(pool, do)
+}
+
+// provide closes pool behind do.
+func provide(pool *pgxpool.Pool, do func(*sql.DB, *goose.Provider) error) error {
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { _ = db.Close() }() // the pool has the connections

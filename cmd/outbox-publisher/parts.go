@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -9,14 +10,13 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 	goredis "github.com/redis/go-redis/v9"
 
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/deploy/local/postgres"
 	"outboxrelay/deploy/local/pubsub"
 	"outboxrelay/deploy/local/redis"
-	"outboxrelay/relay/postgres/migrations"
 )
 
 // parts are what local starts, or is given.
@@ -69,17 +69,12 @@ func (p *parts) startPostgres(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	db := stdlib.OpenDBFromPool(pool)
-	defer func() { _ = db.Close() }() // the pool has the connections
-	provider, err := migrations.New(db)
-	if err != nil {
-		return err
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
+	return provide(pool, func(_ *sql.DB, provider *goose.Provider) error {
+		if _, err := provider.Up(ctx); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		return nil
+	})
 }
 
 func (p *parts) startRedis(ctx context.Context, dir string) error {
