@@ -15,18 +15,18 @@ import (
 
 // overview is what the screen that everybody starts on shows.
 type overview struct {
-	Instance string
-	Shared   bool // other instances relay outboxes too
-	Troubles []trouble
-	Wrong    int // of these, how many cannot wait
-	Lanes    []laneFigures
-	Outboxes []admin.OutboxStatus
-	Leader   string // the instance that does what only one may; "" where there are no leases
-	Targets  []admin.Target
-	Tiers    []tierFigures
-	Freezes  int64
-	Counted  time.Time // zero: nothing is known of the dead letters
-	Quiet    []string  // what is well, for when nothing else is to be told
+	Instance  string
+	Elsewhere int // outboxes, or shards of them, that others relay: their lag and breakers are not known here
+	Troubles  []trouble
+	Wrong     int // of these, how many cannot wait
+	Lanes     []laneFigures
+	Outboxes  []admin.OutboxStatus
+	Leader    string // the instance that does what only one may; "" where there are no leases
+	Targets   []admin.Target
+	Tiers     []tierFigures
+	Freezes   int64
+	Counted   time.Time // zero: nothing is known of the dead letters
+	Quiet     []string  // what is well, for when nothing else is to be told
 }
 
 // tierFigures are one tier as the page shows it.
@@ -104,7 +104,9 @@ func (s *server) overview(ctx context.Context, v *visit) (*page, error) {
 		o.Lanes = append(o.Lanes, figuresOf(l, all))
 	}
 	for _, each := range f.outboxes.Items {
-		o.Shared = o.Shared || each.Owner != "" && !each.Here
+		if each.Owner != "" && !each.Here {
+			o.Elsewhere++
+		}
 	}
 	if f.summary != nil {
 		o.Freezes, o.Counted = f.summary.Freezes, f.summary.At
@@ -112,15 +114,20 @@ func (s *server) overview(ctx context.Context, v *visit) (*page, error) {
 			o.Tiers = append(o.Tiers, tierFigures{t, tierMeans[t.Tier]})
 		}
 	}
-	o.Quiet = quietOf(f)
+	o.Quiet = quietOf(f, o.Elsewhere > 0)
 	return &page{Title: "Overview", Section: "overview", Follows: []string{topicClock}, Content: o}, nil
 }
 
-// quietOf says what is well, when nothing is wrong.
-func quietOf(f *facts) []string {
+// quietOf says what is well, when nothing is wrong; where other instances relay outboxes
+// too, no more than the one that answers can know.
+func quietOf(f *facts, shared bool) []string {
+	lanes, targets := "delivers", "answers"
+	if shared {
+		lanes, targets = orThis(f.lanes.Instance)+" delivers", "answers "+orThis(f.lanes.Instance)
+	}
 	out := []string{
-		fmt.Sprintf("Every lane runs, and delivers within its SLA (%s).", plural(len(f.lanes.Items), "lane", "lanes")),
-		fmt.Sprintf("Every outbox is listened to (%s), and every target answers (%d).", plural(len(f.outboxes.Items), "outbox", "outboxes"), len(f.targets.Items)),
+		fmt.Sprintf("Every lane runs, and %s within its SLA (%s).", lanes, plural(len(f.lanes.Items), "lane", "lanes")),
+		fmt.Sprintf("Every outbox is listened to (%s), and every target %s (%d).", plural(len(f.outboxes.Items), "outbox", "outboxes"), targets, len(f.targets.Items)),
 		"No dead letter waits for a person, and no aggregate is frozen.",
 	}
 	if f.queues != nil && len(f.queues.Items) > 0 {

@@ -104,6 +104,26 @@ func TestOverviewOfWhatIsWell(t *testing.T) {
 	}
 }
 
+// TestOverviewSaysWhoseFiguresItHas: where instances share the outboxes, one of them has
+// nothing to tell of a target that is out for another alone, so it does not call all well.
+func TestOverviewSaysWhoseFiguresItHas(t *testing.T) {
+	f := setup(t)
+	f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Owner, o.Here, o.Listeners = "relay-2", false, nil })
+	_, page := f.person("dev-viewer").get("/")
+	for _, want := range []string{
+		"Nothing is wrong, as far as instance relay-1 knows.", "and relay-1 delivers within its SLA", "and every target answers relay-1 (",
+		"Others relay 1 of 6 outboxes: the metrics tell how they do", "As instance relay-1 finds them; the others have breakers of their own.",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) { t.State, t.Reason = "open", "Unavailable" })
+	if _, page = f.person("dev-viewer").get("/"); !strings.Contains(page, "Others relay 1 of 6 outboxes") {
+		t.Error("beside a trouble of its own it does not say that others have theirs")
+	}
+}
+
 // TestOverviewTellsEachTrouble: each is told in words, with what to do.
 func TestOverviewTellsEachTrouble(t *testing.T) {
 	t.Parallel()
@@ -116,6 +136,10 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 	}{
 		{"blocked", func(f *fixture) { f.die("accOutbox", "RoleChanged", "a", 1) }, "1 SECURITY_BLOCK dead letter waits for an authorization", "?state=blocked&amp;tier=SECURITY_BLOCK", true},
 		{"frozen", func(f *fixture) { f.die("accOutbox", "RoleChanged", "a", 1) }, "1 aggregate is frozen", "/console/freezes", true},
+		{"two are frozen", func(f *fixture) {
+			f.die("accOutbox", "RoleChanged", "a", 1)
+			f.die("accOutbox", "RoleChanged", "b", 1)
+		}, "2 aggregates are frozen: later records of theirs are held", "that froze them, then release each", true},
 		{"review", func(f *fixture) { f.die("accOutbox", "WalletDeducted", "a", 1) }, "1 REVIEW_REQUIRED dead letter waits for a review", "bulk replay", false},
 		{"late", func(f *fixture) {
 			f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.P99 = 900 * time.Millisecond })
@@ -123,12 +147,12 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 		{"overdue", func(f *fixture) {
 			f.status.laneNamed(contracts.CriticalLane, func(l *admin.LaneStatus) { l.Overdue, l.Waiting = 1, 1 })
 		}, "CRITICAL_LANE is late with 1 record", "none counts while their target is out", false},
-		{"Firestore does not answer for an outbox", func(f *fixture) {
+		{"Firestore takes no commit of an outbox", func(f *fixture) {
 			f.unsettled(time.Minute)
-		}, "Firestore does not answer for wsOutbox: what became of 1,212 records here is not written down", "RelayOutboxUnsettled", false},
-		{"Firestore has not answered for an outbox for long", func(f *fixture) {
+		}, "Firestore has taken no commit of wsOutbox: what became of 1,212 records here is not written down", "RelayOutboxUnsettled", false},
+		{"Firestore has taken no commit of an outbox for long", func(f *fixture) {
 			f.unsettled(6 * time.Minute)
-		}, "Firestore does not answer for wsOutbox", "do not restart the instance", true},
+		}, "Firestore has taken no commit of wsOutbox", "do not restart the instance", true},
 		{"paused", func(f *fixture) {
 			_, err := f.queue.SetLane(f.t.Context(), contracts.StandardLane, true, dlq.Actor{Name: "alice", Role: dlq.Operator}, "maintenance")
 			f.must(err)
@@ -178,7 +202,7 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 	}
 }
 
-// unsettled has two lanes tell that Firestore does not answer for wsOutbox, the first
+// unsettled has two lanes tell that Firestore takes no commit of wsOutbox, the first
 // for some time, the second since now.
 func (f *fixture) unsettled(lasts time.Duration) {
 	tell := func(lane contracts.Lane, records int, since time.Time) {
@@ -198,7 +222,7 @@ func TestOverviewIsCalmAboutWhatIsTriedAgain(t *testing.T) {
 	if _, page := p.get("/"); !strings.Contains(page, "<strong>Nothing is wrong.</strong>") {
 		t.Error("the overview tells of it at once")
 	}
-	if _, page := p.get("/lanes"); !strings.Contains(page, "1,200 of wsOutbox: Firestore does not answer for it") {
+	if _, page := p.get("/lanes"); !strings.Contains(page, "1,200 of wsOutbox: Firestore has taken no commit of it") {
 		t.Error("the lanes do not tell of it")
 	}
 }

@@ -91,10 +91,15 @@ func deadTroubles(s *admin.Summary) []trouble {
 	}
 	slices.Reverse(out) // the strictest first
 	if s.Freezes > 0 {
-		out = append(out, trouble{
-			What: fmt.Sprintf("%s frozen: later records of it are held, from whatever outbox.", howMany(s.Freezes, "aggregate is", "aggregates are")),
+		t := trouble{
+			What: "1 aggregate is frozen: later records of it are held, from whatever outbox.",
 			Do:   "decide about the dead letters that froze it, then release it; that needs the role security", Path: "/freezes", LinkText: "Freezes",
-		})
+		}
+		if s.Freezes > 1 {
+			t.What = thousands(s.Freezes) + " aggregates are frozen: later records of theirs are held, from whatever outbox."
+			t.Do = "decide about the dead letters that froze them, then release each; that needs the role security"
+		}
+		out = append(out, t)
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// unsettledTold is for how long Firestore leaves an outbox's commits unanswered
+	// unsettledTold is for how long Firestore takes no commit of an outbox
 	// before anybody is told: one that fails now and then is tried again.
 	unsettledTold = 30 * time.Second
 	// unsettledBad is after what time it cannot wait; the alert RelayOutboxUnsettled
@@ -17,7 +17,7 @@ const (
 	unsettledBad = 5 * time.Minute
 )
 
-// unsettledTroubles are the outboxes for which Firestore does not answer, on the
+// unsettledTroubles are the outboxes of which Firestore takes no commit, on the
 // instance that answers.
 func unsettledTroubles(list *admin.LaneList, now time.Time) []trouble {
 	var all []admin.Unsettled
@@ -42,7 +42,7 @@ func unsettledTroubles(list *admin.LaneList, now time.Time) []trouble {
 		}
 		out = append(out, trouble{
 			Bad: lasts >= unsettledBad, When: "It began", Since: u.Since, Path: "/lanes", LinkText: "Lanes",
-			What: fmt.Sprintf("Firestore does not answer for %s: what became of %s here is not written down.", u.Outbox, howMany(u.Records, "record", "records")),
+			What: fmt.Sprintf("Firestore has taken no commit of %s: what became of %s here is not written down.", u.Outbox, howMany(u.Records, "record", "records")),
 			Do:   "see the playbook RelayOutboxUnsettled. They are tried again by themselves; do not restart the instance meanwhile, or what is delivered comes twice",
 		})
 	}

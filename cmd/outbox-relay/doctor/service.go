@@ -189,7 +189,7 @@ func (e *exam) healthOfTargets(g *Group, h *relay.Health) {
 		})
 	}
 	if open == 0 {
-		g.ok(check, did, "%d targets take their records", len(h.Breakers))
+		g.ok(check, did, "%d targets take the records of the instance that answers", len(h.Breakers))
 	}
 }
 

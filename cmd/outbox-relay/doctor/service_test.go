@@ -118,6 +118,9 @@ func TestService(t *testing.T) {
 			r := c.examine()
 			expect(t, r, append(slices.Clone(tc.want), "leases fail")...) // it runs on no cloud
 			if len(tc.want) == 0 {
+				if said := r.Of("service.targets")[0].Detail; !strings.Contains(said, "of the instance that answers") {
+					t.Errorf("service.targets says %q: another instance may have a target out", said)
+				}
 				return
 			}
 			check, _, _ := strings.Cut(tc.want[0], " ")

@@ -58,7 +58,7 @@ func laneState(l adminapi.Lane) string {
 		state = fmt.Sprintf("paused by %s: %s", cmp.Or(l.PausedBy, "somebody"), cmp.Or(l.PauseReason, "none given"))
 	}
 	for _, u := range l.Unsettled {
-		state += fmt.Sprintf("; %d of %s not settled, Firestore does not answer since %s", u.Records, u.Outbox, u.Since.UTC().Format(time.RFC3339))
+		state += fmt.Sprintf("; %d of %s not settled, Firestore has taken no commit since %s", u.Records, u.Outbox, u.Since.UTC().Format(time.RFC3339))
 	}
 	return state
 }
