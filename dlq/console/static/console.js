@@ -5,8 +5,8 @@ const Console = (() => {
   const $ = (selector, within = document) => [...within.querySelectorAll(selector)];
   const say = (text) => { document.getElementById("said").textContent = text; };
 
-  // Times, in the reader's zone. UTC stays in the title.
-  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  // Times, in the reader's zone and with its name: alerts and logs tell UTC, which stays in the title.
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
   const moment = (ms) => format.format(new Date(ms));
   const ago = (ms) => {
     const s = Math.round(Math.abs(ms) / 1000);
