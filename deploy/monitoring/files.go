@@ -100,6 +100,7 @@ which identities may do what.
     TOKEN=$(eval "$OUTBOX_RELAY_TOKEN_COMMAND")     # for curl
 
 ` + "`/readyz` and `/metrics`" + ` need no token of the relay's, but whatever stands before it: with Identity-Aware Proxy open them in a browser.
+Lag, breakers, listeners and memory are those of the instance that answers, also in the console and in ` + "`lanes list`" + `: another one has its own, and the metrics tell of all.
 What stands under ` + "`promql`" + ` goes into Grafana's Explore or Cloud Monitoring's Metrics explorer.
 
 The definitions are in [deploy/monitoring](../../deploy/monitoring).

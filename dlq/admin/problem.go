@@ -139,7 +139,7 @@ func (a *api) failed(ctx context.Context, err error) *Problem {
 }
 
 // whereToLook is the hint where Firestore keeps silent.
-const whereToLook = "see whether Firestore is slow or away: Google Cloud's status page, and the alerts RelayListenerNotProven and RelayMarksFailing"
+const whereToLook = "see whether Firestore is slow or away: Google Cloud's status page, and the alerts RelayShareUnowned, RelayListenerNotProven and RelayMarksFailing"
 
 // lastWord is what Firestore said last of a request that ran out of time: nothing, where
 // the code tells of our own giving up.
