@@ -169,7 +169,8 @@ const (
 	stateRebuilding = "rebuilding"
 	statePaging     = "paging"
 	// stateUnproven is told of one that is alive or paging as far as its stream tells, but has owed a proof for longer than
-	// proofWithin: where nothing answers, Google's client opens a stream again and again by itself, and says nothing.
+	// proofWithin: where nothing answers, Google's client opens a stream again and again by itself, and says nothing. So it is
+	// of one that is still starting then, as where the index of its pages is missing.
 	stateUnproven = "unproven"
 )
 
@@ -315,7 +316,7 @@ func (s *listenerState) healthLocked(now time.Time) ListenerHealth {
 		at := s.provenAt
 		out.ProvenAt = &at
 	}
-	if out.works() && s.dueLocked(now) > proofWithin {
+	if (out.works() || out.State == stateStarting) && s.dueLocked(now) > proofWithin {
 		out.State = stateUnproven
 	}
 	return out

@@ -67,10 +67,11 @@ func TestProofIsDue(t *testing.T) {
 				t.Errorf("due for %v, want %v", got, c.want)
 			}
 			// Whatever its stream says, for a minute.
-			for _, state := range []string{stateAlive, statePaging} {
+			for _, state := range []string{stateStarting, stateAlive, statePaging} {
 				s.state = state
 				got := s.healthLocked(after(100))
-				if late := c.want > time.Minute; got.works() == late || (got.State == stateUnproven) != late {
+				late := c.want > time.Minute
+				if works := !late && state != stateStarting; got.works() != works || (got.State == stateUnproven) != late {
 					t.Errorf("%s, and due for %v, it is told as %s", state, c.want, got.State)
 				}
 			}

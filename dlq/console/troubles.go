@@ -266,7 +266,7 @@ func listenerTroubles(o admin.OutboxStatus) []trouble {
 		}
 		t := trouble{Bad: true, When: "It was proven alive", Since: l.ProvenAt, Path: "/#outboxes", LinkText: "Outboxes"}
 		t.What = fmt.Sprintf("Listener %s of %s is %s.", l.Listener, shardName(o), l.State)
-		t.Do = "nothing for a minute: it is rebuilt, and a sweep finds what it missed. Else see whether Firestore answers"
+		t.Do = "nothing for a minute: it is rebuilt, and a sweep finds what it missed. Else see whether Firestore answers, and whether an index is missing (outbox-relay doctor)"
 		if l.State == "starting" {
 			t.Bad = false
 		}
