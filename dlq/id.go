@@ -9,7 +9,7 @@ import (
 )
 
 // MaxIDBytes is Firestore's bound on a document ID.
-const MaxIDBytes = 1500
+const MaxIDBytes = contracts.MaxDocumentIDBytes
 
 // ID turns an idempotency key into the dead letter's document ID. It is the
 // key itself, except for what Firestore forbids: "/" and "%" are escaped as in

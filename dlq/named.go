@@ -22,7 +22,7 @@ func (q *Queue) Named(ctx context.Context, ids []string) ([]*Item, error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		again := named[id]
 		named[id] = true
-		return again || !possibleID(id)
+		return again || !contracts.IsDocumentID(id)
 	})
 	items := make([]*Item, 0, len(ids))
 	for some := range slices.Chunk(ids, namedAtOnce) {

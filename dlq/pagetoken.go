@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"outboxrelay/contracts"
 )
 
 // position is where a page ends: in the order of a time and a document ID, or
@@ -105,7 +107,7 @@ func parseToken(s string) (pageToken, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return pageToken{}, errors.New("something follows its position")
 	}
-	if !possibleID(string(t.ID)) {
+	if !contracts.IsDocumentID(string(t.ID)) {
 		return pageToken{}, errors.New("its position is no document")
 	}
 	if !t.At.IsZero() && (t.At.Year() < 1 || t.At.Year() > 9999) {

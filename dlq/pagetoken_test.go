@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"outboxrelay/contracts"
 )
 
 func TestTokenKeepsItsPosition(t *testing.T) {
@@ -36,7 +38,7 @@ func FuzzPageToken(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !possibleID(string(parsed.ID)) {
+		if !contracts.IsDocumentID(string(parsed.ID)) {
 			t.Errorf("position %+v names no document", parsed)
 		}
 		_, one := parsed.position().startAfter(byTime)

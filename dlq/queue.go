@@ -101,7 +101,7 @@ func (q *Queue) pageByID(ctx context.Context, query Query, after string) (docs [
 
 // get reads one document. An ID that no document can have names none.
 func (q *Queue) get(ctx context.Context, collection, id string) (Doc, error) {
-	if !possibleID(id) {
+	if !contracts.IsDocumentID(id) {
 		return Doc{}, nil
 	}
 	docs, err := q.store.Get(ctx, collection, id)

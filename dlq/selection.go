@@ -89,7 +89,7 @@ func (q *Queue) selectPicked(ctx context.Context, f Filter, ids []string, s *Sel
 	if len(ids) > MaxPicked {
 		return &Refusal{Kind: Invalid, Detail: fmt.Sprintf("%d dead letters are more than the %d that can be picked one by one", len(ids), MaxPicked), Hint: "select them by a filter"}
 	}
-	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !possibleID(id) })
+	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !contracts.IsDocumentID(id) })
 	if gone := len(ids) - len(possible); gone > 0 {
 		s.Refused[leftGone] = gone
 	}

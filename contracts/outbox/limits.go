@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -124,7 +123,7 @@ func fieldProblem(name string, bytes int) string {
 		return "is empty"
 	case bytes > maxName:
 		return fmt.Sprintf("makes a path of %d bytes with those above it, want %d at most", bytes, maxName)
-	case len(name) >= 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"):
+	case contracts.ReservedName(name):
 		return "is reserved by Firestore, as every __name__"
 	}
 	return ""

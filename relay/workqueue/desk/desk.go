@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 	"outboxrelay/relay/workqueue"
 )
@@ -94,19 +94,11 @@ func (d *Desk) document(v *View, path string) *firestore.DocumentRef {
 		return nil
 	}
 	for _, part := range parts {
-		if !possibleID(part) {
+		if !contracts.IsDocumentID(part) {
 			return nil
 		}
 	}
 	return d.client.Doc(path)
-}
-
-// maxIDBytes is Firestore's limit of an ID.
-const maxIDBytes = 1500
-
-// possibleID reports whether a document or a collection can have that ID.
-func possibleID(id string) bool {
-	return id != "" && id != "." && id != ".." && len(id) <= maxIDBytes && utf8.ValidString(id) && (!strings.HasPrefix(id, "__") || !strings.HasSuffix(id, "__"))
 }
 
 func noDocument(v *View, id string) *dlq.Refusal {

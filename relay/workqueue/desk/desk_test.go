@@ -27,6 +27,7 @@ var both = []struct {
 	{"one document", testQueueItem},
 	{"what an ID tells", testOfID},
 	{"whose an ID tells it is", testTenantOfID},
+	{"underscores", testUnderscores},
 	{"what cannot be", testImpossible},
 	{"requeue of jobs", testRequeueJobs},
 	{"requeue of notifications", testRequeueNotifications},
@@ -218,6 +219,16 @@ func testQueueItem(t *testing.T, r *rig) {
 	}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+// Two or three underscores are an ID to Firestore, which keeps __x__ for itself.
+func testUnderscores(t *testing.T, r *rig) {
+	for _, path := range []string{"outbox/__", "outbox/___"} {
+		r.set(path, map[string]any{"status": "dead"}, nil)
+		if i, err := r.QueueItem(t.Context(), "jobs", path); err != nil || i.ID != path {
+			t.Errorf("document %s is shown as %+v, %v", path, i, err)
+		}
 	}
 }
 

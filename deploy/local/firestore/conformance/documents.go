@@ -291,7 +291,7 @@ var documents = []test{
 var names = []test{
 	{"IDs with odd characters", func(e *env) {
 		c := e.collection()
-		for _, id := range []string{"a.b", "a b", "ü", "e1:agg:1", "%2F", "`", "..a", "_x_", "__x", "x__", "#?&=+"} {
+		for _, id := range []string{"a.b", "a b", "ü", "e1:agg:1", "%2F", "`", "..a", "_x_", "__x", "x__", "__", "___", "____", "#?&=+"} {
 			e.set(c.Doc(id), fields{"id": id})
 			e.wantData(c.Doc(id), fields{"id": id})
 			e.equal(id, e.get(c.Doc(id)).Ref.ID)
