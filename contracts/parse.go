@@ -157,11 +157,7 @@ func (p *catalogParser) parseTarget(e yamlEntry) {
 	spec := TargetSpec{Name: e.name, Kind: TargetKind(s.text("kind", kindNode))}
 	switch spec.Kind {
 	case KindPubSub:
-		n := s.require("topic")
-		spec.Topic = s.text("topic", n)
-		if problem := topicProblem(spec.Topic); spec.Topic != "" && problem != "" {
-			p.r.fault(n, "name another topic", "target %s: topic %q %s", e.name, spec.Topic, problem)
-		}
+		spec.Topic = p.topic(s, e.name, s.require("topic"))
 		if n := s.get("ratePerSecond"); n != nil {
 			p.r.fault(n, "remove the rate or make the kind handler", "target %s: a topic has no ratePerSecond", e.name)
 		}
@@ -170,11 +166,22 @@ func (p *catalogParser) parseTarget(e yamlEntry) {
 			p.r.fault(n, "remove the topic or make the kind pubsub", "target %s: a handler has no topic", e.name)
 		}
 		spec.RatePerSecond = s.number("ratePerSecond", defaultHandlerRate, 0.001, 100_000)
-	case "": // named already
-	default:
-		p.r.fault(kindNode, "use pubsub or handler", "target %s: kind %q is unknown", e.name, spec.Kind)
+	default: // either kind's settings are judged, so that all faults are told at once
+		if spec.Kind != "" { // else named already
+			p.r.fault(kindNode, "use pubsub or handler", "target %s: kind %q is unknown", e.name, spec.Kind)
+		}
+		spec.Topic = p.topic(s, e.name, s.get("topic"))
+		spec.RatePerSecond = s.number("ratePerSecond", defaultHandlerRate, 0.001, 100_000)
 	}
 	p.cat.Targets[e.name] = spec
+}
+
+func (p *catalogParser) topic(s *section, target string, n *yaml.Node) string {
+	topic := s.text("topic", n)
+	if problem := topicProblem(topic); topic != "" && problem != "" {
+		p.r.fault(n, "name another topic", "target %s: topic %q %s", target, topic, problem)
+	}
+	return topic
 }
 
 func (p *catalogParser) parseRetry(top *section) {

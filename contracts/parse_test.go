@@ -76,6 +76,11 @@ func TestCatalogFaults(t *testing.T) {
 		{"target without topic", "targets:\n  T: {kind: pubsub}\n" + box(soundEvent), []string{`2: target T: key "topic" is missing; add it`}},
 		{"target without kind", "targets:\n  T: {topic: the-topic}\n" + box(soundEvent), []string{`2: target T: key "kind" is missing; add it`}},
 		{"unknown kind", "targets:\n  T: {kind: kafka, topic: the-topic}\n" + box(soundEvent), []string{`2: target T: kind "kafka" is unknown; use pubsub or handler`}},
+		{"unknown kind with a bad topic", "targets:\n  T:\n    kind: pub-sub\n    topic: ab\n    ratePerSecond: 0\n" + box(soundEvent), []string{
+			`3: target T: kind "pub-sub" is unknown; use pubsub or handler`,
+			`4: target T: topic "ab" is not 3 to 255 letters, digits or -._~+% that start with a letter; name another topic`,
+			"5: target T: ratePerSecond is 0, out of range; use 0.001 to 100000",
+		}},
 		{"handler with a topic", "targets:\n  T: {kind: handler, topic: the-topic}\n" + box(soundEvent), []string{"2: target T: a handler has no topic; remove the topic or make the kind pubsub"}},
 		{"topic with a rate", "targets:\n  T: {kind: pubsub, topic: the-topic, ratePerSecond: 5}\n" + box(soundEvent), []string{"2: target T: a topic has no ratePerSecond; remove the rate or make the kind handler"}},
 		{"handler with a bad rate", "targets:\n  T: {kind: handler, ratePerSecond: fast}\n" + box(soundEvent), []string{"2: target T: ratePerSecond is no decimal number; write digits"}},
