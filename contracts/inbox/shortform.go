@@ -14,8 +14,8 @@ func CheckMark(consumer, eventID string, ttl time.Duration) error {
 		return errors.New("the consumer has no name")
 	case eventID == "":
 		return errors.New("the event has no ID")
-	case ttl <= 0:
-		return fmt.Errorf("ttl is %v, want it positive: %v, say", ttl, DefaultRetention)
+	case ttl < time.Millisecond: // as the stores count
+		return fmt.Errorf("ttl is %v, want a millisecond at least: %v, say", ttl, DefaultRetention)
 	}
 	return nil
 }

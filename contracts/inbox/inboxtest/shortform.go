@@ -62,7 +62,7 @@ func checkAndMarkNothing(t *testing.T, s *suite) {
 	for _, ask := range []struct {
 		consumer, event string
 		ttl             time.Duration
-	}{{a.Consumer, a.EventID, 0}, {a.Consumer, a.EventID, -time.Hour}, {"", a.EventID, long}, {a.Consumer, "", long}} {
+	}{{a.Consumer, a.EventID, 0}, {a.Consumer, a.EventID, -time.Hour}, {a.Consumer, a.EventID, 3600}, {"", a.EventID, long}, {a.Consumer, "", long}} {
 		if already, err := s.store.CheckAndMarkProcessed(t.Context(), ask.consumer, ask.event, ask.ttl); already || err == nil {
 			t.Errorf("consumer %q, event %q for %v: already processed is %v and %v, want false and an error", ask.consumer, ask.event, ask.ttl, already, err)
 		}
