@@ -42,7 +42,7 @@ func TestLanesCommands(t *testing.T) {
 		{[]string{"list"}, "GET /admin/v1/lanes", "", "paused by alice: the consumer moves"},
 		{[]string{"list"}, "GET /admin/v1/lanes", "", "runs; 12 of wsOutbox not settled, Firestore has taken no commit since 2026-01-02T03:04:05Z"},
 		{[]string{"pause", "BACKGROUND_LANE", "--reason", "it moves"}, "POST /admin/v1/lanes/BACKGROUND_LANE/pause", "it moves", "BACKGROUND_LANE is paused on all instances, says alice: it moves\n"},
-		{[]string{"resume", "BACKGROUND_LANE"}, "POST /admin/v1/lanes/BACKGROUND_LANE/resume", "", "BACKGROUND_LANE runs on all instances, says alice: none given\n"},
+		{[]string{"resume", "BACKGROUND_LANE"}, "POST /admin/v1/lanes/BACKGROUND_LANE/resume", "", "BACKGROUND_LANE runs on all instances, says alice\n"},
 		{[]string{"pause", "BACKGROUND_LANE", "--json"}, "POST /admin/v1/lanes/BACKGROUND_LANE/pause", "", `"paused": true`},
 	} {
 		asked, body = "", ""

@@ -10,6 +10,7 @@ import (
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // Lanes groups what can be done about lanes over the admin API.
@@ -55,12 +56,20 @@ func millis(n int64) string {
 func laneState(l adminapi.Lane) string {
 	state := "runs"
 	if l.Paused {
-		state = fmt.Sprintf("paused by %s: %s", cmp.Or(l.PausedBy, "somebody"), cmp.Or(l.PauseReason, "none given"))
+		state = "paused by " + cmp.Or(l.PausedBy, "somebody") + behind(l.PauseReason)
 	}
 	for _, u := range l.Unsettled {
 		state += fmt.Sprintf("; %d of %s not settled, Firestore has taken no commit since %s", u.Records, u.Outbox, u.Since.UTC().Format(time.RFC3339))
 	}
 	return state
+}
+
+// behind puts a reason behind whoever gave it; nothing where none was given.
+func behind(reason string) string {
+	if reason == "" || reason == dlq.NoReason {
+		return ""
+	}
+	return ": " + reason
 }
 
 // laneFlags name a lane, and why something is done to it.
@@ -85,7 +94,7 @@ func (f *laneFlags) set(ctx context.Context, p shell.Process, verb string) error
 		if control.Paused {
 			state = "is paused"
 		}
-		fmt.Fprintf(d.Stdout, "%s %s on all instances, says %s: %s\n", terminal.Line(string(f.Lane)), state, terminal.Line(cmp.Or(control.By, "nobody yet")), terminal.Line(cmp.Or(control.Reason, "none given")))
+		fmt.Fprintf(d.Stdout, "%s %s on all instances, says %s%s\n", terminal.Line(string(f.Lane)), state, terminal.Line(cmp.Or(control.By, "nobody yet")), terminal.Line(behind(control.Reason)))
 		return nil
 	})
 }
