@@ -112,7 +112,12 @@ func TestFailedDecisionDoesNotLoadItsPage(t *testing.T) {
 // not sent again by a link.
 func TestFaultOffersWhatHelps(t *testing.T) {
 	f := setup(t)
-	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "gone") {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"status":404,"detail":"there is no dead letter"}`))
+			return
+		}
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte(`{"status":503,"detail":"Firestore cannot be reached now: Unavailable"}`))
 	})
@@ -127,6 +132,8 @@ func TestFaultOffersWhatHelps(t *testing.T) {
 		{http.MethodGet, "/nothing", "", http.StatusNotFound, ""},
 		{http.MethodGet, "/audit?actor=otto", "", http.StatusServiceUnavailable, `<a href="/console/audit?actor=otto">Try again</a> · `},
 		{http.MethodPost, "/dlq/some/discard", "etag=*&back=%2Fconsole%2Fdlq%2Fsome", http.StatusServiceUnavailable, `<a href="/console/dlq/some">Look at the page again</a> · `},
+		{http.MethodPost, "/dlq/gone/discard", "etag=*&back=%2Fconsole%2Fdlq%2Fgone%3Fx=1", http.StatusNotFound, ""},
+		{http.MethodPost, "/dlq/gone/discard", "etag=*&back=%2Fconsole%2Fdlq", http.StatusNotFound, `<a href="/console/dlq">Look at the page again</a> · `},
 		{http.MethodPost, "/dlq/some/discard", "etag=%a", http.StatusBadRequest, ""},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), tt.method, f.url+"/console"+tt.path, strings.NewReader(tt.form))

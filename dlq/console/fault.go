@@ -3,7 +3,9 @@ package console
 import (
 	"errors"
 	"net/http"
+	"path"
 	"strconv"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -85,8 +87,12 @@ type faultContent struct {
 // again says what a second look is for: what is not there will not be, and what a form
 // asked for is not asked for again by looking.
 func (f *fault) again(r *http.Request) string {
+	back, _, _ := strings.Cut(r.PostFormValue("back"), "?")
+	ofTheThing := back == path.Dir(r.URL.EscapedPath()) // the page of what the form is for, and no list
 	switch {
-	case r.Method == http.MethodPost && r.PostFormValue("back") != "":
+	case r.Method == http.MethodPost && f.Status == http.StatusNotFound && ofTheThing:
+		return ""
+	case r.Method == http.MethodPost && back != "":
 		return "Look at the page again"
 	case r.Method == http.MethodPost, f.Status == http.StatusNotFound:
 		return ""
