@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,12 +29,17 @@ type api struct {
 	queues   *shared[[]desk.Overview]
 }
 
+// namesAsDocumented lets a field of a body have its documented name alone. Huma takes it in
+// any case elsewise, and knows the choice by a variable of its own.
+var namesAsDocumented = sync.OnceFunc(func() { huma.ValidateStrictCasing = true })
+
 // New makes the API's handler. It starts nothing.
 func New(c Config) (http.Handler, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("make admin API: %w", err)
 	}
 	c = c.withDefaults()
+	namesAsDocumented()
 	mux := http.NewServeMux()
 	a := &api{config: c, huma: humago.NewWithPrefix(mux, Prefix, humaConfig()), routes: make(map[string]*route)}
 	a.controls = &shared[map[contracts.Lane]dlq.LaneControl]{

@@ -119,6 +119,8 @@ func TestStrictBodies(t *testing.T) {
 		{"unknown field", replay, `{"reason":"x","force":true}`, nil, 422, "body.force"},
 		{"field twice", replay, `{"reason":"x","reason":"y"}`, nil, 400, "stands twice"},
 		{"field twice in another case", replay, `{"reason":"x","REASON":"y"}`, nil, 400, "stands twice"},
+		{"field in another case", replay, `{"REASON":"x"}`, nil, 422, "body.REASON"},
+		{"field of the filter in another case", bulk, `{"filter":{"Tier":"SAFE_AUTO"}}`, nil, 422, "body.filter.Tier"},
 		{"no UTF-8", replay, "{\"reason\":\"\xff\"}", nil, 400, "UTF-8"},
 		{"deep", replay, `{"reason":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`, nil, 400, "nested"},
 		{"as a form", replay, because, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "Content-Type"},
