@@ -30,6 +30,7 @@ func (e *MissingError) GRPCStatus() *status.Status {
 		text = []byte(err.Error())
 	}
 	return status.Newf(codes.FailedPrecondition, "The query requires an index that is not declared: %s "+
+		"What an outbox needs comes with its catalog: outbox-relay cloud --catalog FILE; other indexes with --indexes FILE. "+
 		"Where the relay needs it, declare it in deploy/requirements; in a project of your own: %s", text, command)
 }
 

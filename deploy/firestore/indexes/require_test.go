@@ -187,6 +187,7 @@ func TestMissingNamesTheIndexAndTheCommand(t *testing.T) {
 			"status= lane= -createdAt",
 			`The query requires an index that is not declared: {"collectionGroup":"out","queryScope":"COLLECTION","fields":[` +
 				`{"fieldPath":"lane","order":"ASCENDING"},{"fieldPath":"status","order":"ASCENDING"},{"fieldPath":"createdAt","order":"DESCENDING"}]}` +
+				` What an outbox needs comes with its catalog: outbox-relay cloud --catalog FILE; other indexes with --indexes FILE.` +
 				` Where the relay needs it, declare it in deploy/requirements; in a project of your own: gcloud firestore indexes composite create` +
 				` --collection-group='out' --query-scope=collection --field-config=field-path='lane',order=ascending` +
 				` --field-config=field-path='status',order=ascending --field-config=field-path='createdAt',order=descending`,
@@ -195,6 +196,7 @@ func TestMissingNamesTheIndexAndTheCommand(t *testing.T) {
 			"payload.x@",
 			`The query requires an index that is not declared: {"collectionGroup":"out","fieldPath":"payload.x","indexes":[` +
 				`{"queryScope":"COLLECTION","arrayConfig":"CONTAINS"}]}` +
+				` What an outbox needs comes with its catalog: outbox-relay cloud --catalog FILE; other indexes with --indexes FILE.` +
 				` Where the relay needs it, declare it in deploy/requirements; in a project of your own: gcloud firestore indexes fields update` +
 				` 'payload.x' --collection-group='out' --index=array-config=contains`,
 		},
