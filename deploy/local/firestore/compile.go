@@ -144,7 +144,9 @@ func (c *compiler) orders(orderBy []*pb.StructuredQuery_Order, aggregated []stri
 		}
 		c.q.orders = append(c.q.orders, order{path, descending})
 	}
-	if err := c.ordersSums(aggregated, named, descending); err != nil {
+	// A name that is filtered by is in the order before what is summed up, too.
+	filtered := c.counts.named > 0 || slices.ContainsFunc(c.unequal, fieldPath.isName)
+	if err := c.ordersSums(aggregated, named || filtered, descending); err != nil {
 		return err
 	}
 	if !named {

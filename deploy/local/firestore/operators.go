@@ -15,6 +15,7 @@ const (
 	maxFilters = 100
 	maxIn      = 30
 	maxNotIn   = 10
+	maxIndexed = 1500 // bytes of one value, as they count for a document's size
 )
 
 // operatorCounts is how often a query uses the operators that exclude one another.
@@ -81,6 +82,9 @@ func (c *compiler) checkUnary(f *pb.StructuredQuery_UnaryFilter) error {
 	if err != nil {
 		return err
 	}
+	if path.isName() {
+		return errNoName
+	}
 	switch f.GetOp() {
 	case pb.StructuredQuery_UnaryFilter_IS_NULL, pb.StructuredQuery_UnaryFilter_IS_NAN:
 	case pb.StructuredQuery_UnaryFilter_IS_NOT_NULL, pb.StructuredQuery_UnaryFilter_IS_NOT_NAN:
@@ -124,8 +128,11 @@ func (c *compiler) checkField(f *pb.StructuredQuery_FieldFilter) error {
 	if containsElement(op) {
 		c.counts.contains++
 	}
-	if err != nil || !path.isName() {
+	if err != nil {
 		return err
+	}
+	if !path.isName() {
+		return checkIndexed(f)
 	}
 	if op == pb.StructuredQuery_FieldFilter_EQUAL || op == pb.StructuredQuery_FieldFilter_IN {
 		c.counts.named++
@@ -164,7 +171,24 @@ func (c *compiler) checkNames(f *pb.StructuredQuery_FieldFilter) error {
 func (c *compiler) checkName(v *pb.Value) error {
 	database, _, err := splitDocumentName(v.GetReferenceValue())
 	if err != nil || database != c.q.database {
-		return status.Error(codes.InvalidArgument, "__key__ filter value must be a Key")
+		return errNoName
+	}
+	return nil
+}
+
+var errNoName = status.Error(codes.InvalidArgument, "__key__ filter value must be a Key")
+
+// checkIndexed refuses a value that is larger than what an index has of one.
+func checkIndexed(f *pb.StructuredQuery_FieldFilter) error {
+	values := []*pb.Value{f.GetValue()}
+	switch f.GetOp() {
+	case pb.StructuredQuery_FieldFilter_IN, pb.StructuredQuery_FieldFilter_NOT_IN, pb.StructuredQuery_FieldFilter_ARRAY_CONTAINS_ANY:
+		values = f.GetValue().GetArrayValue().GetValues()
+	}
+	for _, v := range values {
+		if valueSize(v) > maxIndexed {
+			return status.Errorf(codes.InvalidArgument, "value for %s is too large to be used in a query", clip(f.GetField().GetFieldPath()))
+		}
 	}
 	return nil
 }

@@ -73,6 +73,11 @@ var aggregations = []test{
 		}
 		e.code(sum(c.OrderBy(firestore.DocumentID, firestore.Asc).Limit(2), "n"), codes.InvalidArgument)
 		e.code(sum(c.Query, firestore.DocumentID), codes.InvalidArgument)
+		named := c.Where(firestore.DocumentID, ">", c.Doc("d000"))
+		e.code(sum(named, "n"), codes.InvalidArgument)
+		e.ok(sum(named.OrderBy("n", firestore.Asc), "n"))
+		e.code(sum(c.Where(firestore.DocumentID, "==", c.Doc("d001")), "n"), codes.InvalidArgument)
+		e.code(sum(c.Where(firestore.DocumentID, "in", []any{c.Doc("d001")}), "n"), codes.InvalidArgument)
 		e.ok(sum(c.OrderBy("n", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc), "n"))
 	}},
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"math"
+	"strings"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
@@ -121,6 +122,50 @@ var refusals = []test{
 		}
 		e.wantIDs(c.WhereEntity(both(named, where("n", "==", 1))), "d001")
 		e.wantIDs(c.WhereEntity(both(named, where(firestore.DocumentID, ">", c.Doc("d000")))), "d001")
+	}},
+	{"a name that is compared with nothing", func(e *env) {
+		c := e.numbered(1)
+		e.refused(c.Where(firestore.DocumentID, "==", nil))
+		e.refused(c.Where(firestore.DocumentID, "!=", nil))
+	}},
+	{"a value too large to be indexed", func(e *env) {
+		c := e.numbered(1)
+		text := func(n int) string { return strings.Repeat("x", n) }
+		for op, value := range map[string]func(v any) any{
+			"==":                 func(v any) any { return v },
+			">":                  func(v any) any { return v },
+			"!=":                 func(v any) any { return v },
+			"in":                 func(v any) any { return []any{"a", v} },
+			"not-in":             func(v any) any { return []any{"a", v} },
+			"array-contains":     func(v any) any { return v },
+			"array-contains-any": func(v any) any { return []any{"a", v} },
+		} {
+			for _, v := range []any{text(1500), []byte(text(1501)), fields{"k": text(1499)}, []any{text(1500)}} {
+				if _, list := v.([]any); list && (op == "array-contains" || op == "array-contains-any") {
+					continue // the client takes no list within it
+				}
+				e.refused(c.Where("x", op, value(v)))
+			}
+			_, err := c.Where("x", op, value(text(1499))).Documents(e.ctx).GetAll()
+			e.ok(err)
+			_, err = c.Where("x", op, value([]byte(text(1500)))).Documents(e.ctx).GetAll()
+			e.ok(err)
+		}
+		e.wantIDs(c.OrderBy("n", firestore.Asc).StartAfter(text(1600)))
+	}},
+	{"names from the last on", func(e *env) {
+		c := e.numbered(3)
+		e.index(c, "n", "-__name__")
+		for _, q := range []firestore.Query{
+			c.OrderBy(firestore.DocumentID, firestore.Desc),
+			c.OrderBy(firestore.DocumentID, firestore.Asc).LimitToLast(1),
+			c.Where(firestore.DocumentID, ">", c.Doc("d000")).OrderBy(firestore.DocumentID, firestore.Desc),
+		} {
+			_, err := q.Documents(e.ctx).GetAll()
+			e.code(err, codes.FailedPrecondition)
+		}
+		e.wantIDs(c.Where("n", "==", 1).OrderBy(firestore.DocumentID, firestore.Desc), "d001")
+		e.wantIDs(c.OrderBy("n", firestore.Desc).OrderBy(firestore.DocumentID, firestore.Desc), "d002", "d001", "d000")
 	}},
 	{"a listener too", func(e *env) {
 		it := e.collection().Where("x", "!=", 1).Where("y", "!=", 1).Snapshots(e.ctx)
