@@ -41,12 +41,16 @@ func (f Filter) check() error {
 	return refuseFilter(faults)
 }
 
+// maxCompared is how long a text may be that Firestore compares with a field: it counts
+// one byte more.
+const maxCompared = 1499
+
 // TextFaults says what is wrong with a text to compare a field with, which name
-// tells; empty: nothing. Firestore compares the first 1,500 bytes of a value.
+// tells; empty: nothing.
 func TextFaults(name, text string) []string {
 	switch {
-	case len(text) > MaxIDBytes:
-		return []string{fmt.Sprintf("%s has %d bytes, more than %d", name, len(text), MaxIDBytes)}
+	case len(text) > maxCompared:
+		return []string{fmt.Sprintf("%s has %d bytes, more than %d", name, len(text), maxCompared)}
 	case !utf8.ValidString(text):
 		return []string{name + " is not text in UTF-8"}
 	}

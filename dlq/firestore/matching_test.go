@@ -2,6 +2,7 @@ package firestore_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +26,11 @@ func testMatching(t *testing.T, f *fixture) {
 		}
 	}
 	_, _, err := f.queue.Matching(t.Context(), dlq.Filter{Tier: "TOP"})
+	refused(t, err, dlq.Invalid)
+	if _, _, err := f.queue.Matching(t.Context(), dlq.Filter{TraceID: strings.Repeat("x", 1499)}); err != nil {
+		t.Errorf("the longest text: %v", err)
+	}
+	_, _, err = f.queue.Matching(t.Context(), dlq.Filter{TraceID: strings.Repeat("x", 1500)})
 	refused(t, err, dlq.Invalid)
 }
 

@@ -248,6 +248,8 @@ func testImpossible(t *testing.T, r *rig) {
 		_, err := r.Items(t.Context(), "notifications", f, dlq.Page{})
 		refused(t, err, dlq.Invalid)
 	}
+	_, err = r.Items(t.Context(), "jobs", desk.Filter{Tenant: strings.Repeat("x", 1500)}, dlq.Page{})
+	refused(t, err, dlq.Invalid)
 	for _, p := range []dlq.Page{{Limit: -1}, {Limit: 201}, {Token: "x"}, {Token: "e30"}, {Token: strings.Repeat("a", 20<<10)}} {
 		_, err := r.Items(t.Context(), "jobs", desk.Filter{}, p)
 		refused(t, err, dlq.Invalid)

@@ -72,6 +72,9 @@ func (d *Desk) query(v *View, f Filter) (firestore.Query, error) {
 	query := d.documents(v)
 	if f.Tenant != "" {
 		if v.Collection == nil {
+			if faults := dlq.TextFaults("tenant", f.Tenant); len(faults) > 0 {
+				return query, &dlq.Refusal{Kind: dlq.Invalid, Detail: strings.Join(faults, "; "), Hint: "a tenant is written as GET .../items shows it"}
+			}
 			query = query.Where(v.Vocabulary.TenantField, "==", f.Tenant)
 		} else {
 			path, ok := v.Collection(f.Tenant)
