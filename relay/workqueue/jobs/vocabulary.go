@@ -6,7 +6,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 
-	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
 	"outboxrelay/relay/workqueue"
 )
@@ -45,11 +44,14 @@ func tenant(path string) (name, last string) {
 	if len(parts) < 3 {
 		return path, path
 	}
-	if last = parts[0] + ":" + parts[1] + ":\U0010FFFF"; len(last)-len(outbox.Jobs+"/") > contracts.MaxDocumentIDBytes {
+	if last = parts[0] + ":" + parts[1] + ":\U0010FFFF"; len(last)-len(outbox.Jobs+"/") > maxIDBytes {
 		return path, path
 	}
 	return parts[1], last
 }
+
+// maxIDBytes is how long a document's ID may be in Firestore.
+const maxIDBytes = 1500
 
 // sent closes a job that was sent.
 func sent() workqueue.Outcome {

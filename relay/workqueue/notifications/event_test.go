@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 		{"a channel that is no list", []func(map[string]any){with("channels", "in_app")}, []string{"channels is a string, want a list"}},
 		{"no audience", []func(map[string]any){drop("audience")}, []string{"audience is absent or null"}},
 		{"an audience that nobody knows", []func(map[string]any){audience("everybody")}, []string{"audience.scope is none of admins, admins_and_assistants, specific_users"}},
-		{"people of another type", []func(map[string]any){with("audience", map[string]any{"scope": "specific_users", "userIds": []any{int64(7), "", "a/b", ".."}})}, []string{
+		{"people of another type", []func(map[string]any){with("audience", map[string]any{"scope": "specific_users", "userIds": []any{int64(7), "", "a/b", "..", "__", "___"}})}, []string{
 			"userIds[0] is a number", "userIds[1] is empty", "userIds[2] is no document's ID", "userIds[3] is no document's ID",
 		}},
 		{"people that are no list", []func(map[string]any){with("audience", map[string]any{"scope": "specific_users", "userIds": "ana"})}, []string{"userIds is a string"}},
