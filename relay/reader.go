@@ -96,6 +96,9 @@ func (r *reader) catchUp(ctx context.Context) error {
 		if next.Zero() {
 			reach = feed.Through
 		}
+		if len(b.entries) > 0 { // they may have to wait for room, and no listener opens before they are taken
+			r.outbox.health.listener(r.scan).closed()
+		}
 		switch ok, err := r.take(ctx, b, generation, reach); {
 		case err != nil:
 			return err
