@@ -83,7 +83,7 @@ func (s *service) openChannels(ctx context.Context, docs *firestore.Client, cfg 
 		s.log.Warn("channels of jobs are not configured: jobs for them are dead at once (--smtp-host, --jobs-topic)", zap.Strings("channels", without))
 	}
 	if len(cfg.catalog.Templates) == 0 {
-		s.log.Warn("the catalog has no templates: every job is dead at once")
+		s.log.Warn("the catalog has no templates: in_app and pubsub messages have no text, and mails are dead at once")
 	}
 	return channels, nil
 }

@@ -176,13 +176,20 @@ func (d *differ) policies() {
 	differs(d, Heed, "replay", "ratePerSecond", d.was.Replay.RatePerSecond, d.is.Replay.RatePerSecond, "SAFE_AUTO dead letters are replayed at that rate", "")
 }
 
-// templates tells of the texts of jobs' messages.
+// templates tells of the texts of jobs' messages. A catalog without any leaves texts to who shows a message.
 func (d *differ) templates() {
+	ends := "jobs that name it, waiting or to come, are dead at once"
+	switch {
+	case len(d.is.Templates) == 0:
+		ends = "as no template is left, jobs are sent without a text, and those for email are dead at once"
+	case len(d.was.Templates) == 0:
+		d.add(Heed, "templates", "", "are the first", "jobs that name any other are dead at once, where they were sent without a text", "have one for each that producers name")
+	}
 	for _, id := range slices.Sorted(maps.Keys(d.was.Templates)) {
 		where := "template " + id
 		is, ok := d.is.Templates[id]
 		if !ok {
-			d.add(Breaking, where, "", "is gone", "jobs that name it, waiting or to come, are dead at once", "keep it until no producer names it and no job with it is pending")
+			d.add(Breaking, where, "", "is gone", ends, "keep it until no producer names it and no job with it is pending")
 			continue
 		}
 		for _, part := range []struct{ name, was, is string }{{"title", d.was.Templates[id].Title, is.Title}, {"body", d.was.Templates[id].Body, is.Body}} {

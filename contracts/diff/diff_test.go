@@ -367,3 +367,28 @@ func TestTemplatesAreJudged(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// A catalog without templates leaves texts to who shows a message.
+func TestTheFirstAndTheLastTemplateAreJudged(t *testing.T) {
+	without, with := open(t), open(t)
+	with.text += "templates:\n  one: {title: a, body: b}\n"
+	for name, tc := range map[string]struct {
+		was, is *matching
+		want    []string
+	}{
+		"the first": {without, with, []string{
+			"heed templates: jobs that name any other are dead at once, where they were sent without a text", "additive template one: jobs may name it",
+		}},
+		"the last": {with, without, []string{
+			"breaking template one: as no template is left, jobs are sent without a text, and those for email are dead at once",
+		}},
+	} {
+		var got []string
+		for _, c := range diff.Compare(tc.was.load(t), tc.is.load(t), today) {
+			got = append(got, string(c.Kind)+" "+c.Path()+": "+c.Consequence)
+		}
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}

@@ -44,6 +44,9 @@ func (*Email) Tells() bool { return false }
 
 // Send implements Channel.
 func (e *Email) Send(ctx context.Context, m Message) ([]workqueue.Create, error) {
+	if m.Bare {
+		return nil, workqueue.Permanent(codeTemplate, errors.New("a mail needs a text, and the catalog has no templates"))
+	}
 	to, err := e.address(ctx, m)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ const (
 	codeUnknown   = "MAYBE_SENT"      // whether it was sent nobody can know
 	codeNoEvent   = "NO_EVENT"        // the job's domain event is not there
 	codeChannel   = "UNKNOWN_CHANNEL" // no such channel is configured
-	codeTemplate  = "TEMPLATE"        // there is no such template, or it does not fit the event
+	codeTemplate  = "TEMPLATE"        // there is no such template, it does not fit the event, or the channel needs one and there is none
 	codeRecipient = "NO_RECIPIENT"    // the recipient cannot be reached over the channel
 	codeRefused   = "REFUSED"         // the other end will not take it
 	codeFailed    = "NOT_SENT"        // it was not sent, and may be later
@@ -39,7 +39,10 @@ type Message struct {
 	Event       map[string]any // the domain event's fields
 	OrgID       string
 	RecipientID string
-	Title, Body string // of the template
+	Title, Body string // of the template; empty if Bare
+	// Bare tells that the catalog has no templates at all: who shows the message makes
+	// its text, of the template's ID and the event.
+	Bare bool
 }
 
 // Channel sends messages. Several goroutines use it at once.
@@ -165,6 +168,9 @@ func (h *Handler) message(ctx context.Context, c *workqueue.Claim, job map[strin
 		return Message{}, workqueue.Permanent(codeNoEvent, fmt.Errorf("the job's event: %w", err))
 	}
 	m := Message{Key: c.Ref.ID, Job: job, Event: event, OrgID: text("orgId"), RecipientID: text("recipientId")}
+	if m.Bare = h.templates.none(); m.Bare {
+		return m, nil
+	}
 	if m.Title, m.Body, err = h.templates.render(text("templateId"), m); err != nil {
 		return Message{}, workqueue.Permanent(codeTemplate, err)
 	}

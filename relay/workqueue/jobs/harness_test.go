@@ -32,6 +32,7 @@ type rig struct {
 	ahead  atomic.Int64 // of the server's clock, in nanoseconds
 	more   map[string]Channel
 	log    *zap.Logger // nil: to the test's
+	bare   bool        // there are no templates
 }
 
 // onEmbedded is an embedded Firestore, which has the indexes that a deployment has and no
@@ -73,6 +74,9 @@ func (r *rig) handler(client *firestore.Client) *Handler {
 	templates, err := ParseTemplates([]byte(texts))
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if r.bare {
+		templates = Templates{}
 	}
 	email, err := NewEmail("127.0.0.1", "post@example.com", UserAddress(client), mail.WithPort(r.post.port), mail.WithTLSPolicy(mail.NoTLS))
 	if err != nil {

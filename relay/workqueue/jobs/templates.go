@@ -81,6 +81,9 @@ func (t *text) Write(p []byte) (int, error) {
 // String is the text without what is no UTF-8, as of a letter that the template has cut.
 func (t *text) String() string { return strings.ToValidUTF8(t.out.String(), "\uFFFD") }
 
+// none reports whether there are no templates at all.
+func (t Templates) none() bool { return len(t.byID) == 0 }
+
 // render fills in a template. Line breaks in a title become blanks.
 func (t Templates) render(id string, m Message) (title, body string, err error) {
 	texts, ok := t.byID[id]
