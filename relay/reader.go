@@ -78,7 +78,11 @@ func (r *reader) catchUp(ctx context.Context) error {
 	defer r.outbox.backlog.ends()
 	var carry []Doc // a commit's records that the page's edge cut through
 	after, generation := r.intake.start()
+	state := r.outbox.health.listener(r.scan)
 	for {
+		if !ask(r.intake, (*feed.Feed).Room) { // as records in backoff, which are taken first, take it up
+			state.closed()
+		}
 		if err := r.intake.waitRoom(ctx); err != nil {
 			return err
 		}
@@ -97,7 +101,7 @@ func (r *reader) catchUp(ctx context.Context) error {
 			reach = feed.Through
 		}
 		if len(b.entries) > 0 { // they may have to wait for room, and no listener opens before they are taken
-			r.outbox.health.listener(r.scan).closed()
+			state.closed()
 		}
 		switch ok, err := r.take(ctx, b, generation, reach); {
 		case err != nil:
