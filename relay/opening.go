@@ -19,7 +19,8 @@ const doubts = 3
 
 // whole adds to docs, which a stream told that was opened lately, by the relay or once
 // more by Firestore's client, the pending records behind the feed's cursor that it left
-// out. doubt is how many more times that is to be done; it returns how many then remain.
+// out of a window that starts at from. doubt is how many more times that is to be done;
+// it returns how many then remain.
 //
 // A first snapshot is the whole window, Firestore promises. Its emulator tells of
 // what is committed while it opens a stream before it tells of what was there (3
@@ -29,7 +30,7 @@ const doubts = 3
 // older ones committed. That is one page for most streams, of fresh records.
 //
 // An error is errBacklog, or the store's.
-func (r *reader) whole(ctx context.Context, docs []Doc, doubt int) (all []Doc, remaining int, err error) {
+func (r *reader) whole(ctx context.Context, from Position, docs []Doc, doubt int) (all []Doc, remaining int, err error) {
 	told := make(map[string]bool, len(docs))
 	var youngest time.Time // createdAt of those that are new
 	for _, d := range docs {
@@ -43,6 +44,9 @@ func (r *reader) whole(ctx context.Context, docs []Doc, doubt int) (all []Doc, r
 	}
 	cursor, _ := r.intake.start()
 	after := Position{At: cursor.At}
+	if after.Before(from) { // the commit at the cursor is none of the window
+		after = from
+	}
 	for left := r.window; left > 0; {
 		page, full, err := r.page(ctx, after)
 		if err != nil {

@@ -64,7 +64,7 @@ func TestWhole(t *testing.T) {
 			r := testReader(t)
 			store := &pagesOf{docs: c.there}
 			r.outbox.store, r.outbox.tuning.PageSize, r.window = store, 4, 8
-			got, remain, err := r.whole(t.Context(), c.told, 3)
+			got, remain, err := r.whole(t.Context(), Position{}, c.told, 3)
 			if !errors.Is(err, c.err) || remain != c.remain || store.read != c.pages {
 				t.Errorf("got %d more times and %v after %d pages, want %d and %v after %d", remain, err, store.read, c.remain, c.err, c.pages)
 			}
@@ -88,9 +88,28 @@ func TestWholeBeginsWithTheCursorsMoment(t *testing.T) {
 	r := testReader(t)
 	r.outbox.store, r.outbox.tuning.PageSize, r.window = &pagesOf{docs: []Doc{first, second, third}}, 4, 8
 	r.intake.ledger.step(feed.Batch{Feed: r.intake.feed, UpTo: second.position()})
-	got, _, err := r.whole(t.Context(), []Doc{third}, 3)
+	got, _, err := r.whole(t.Context(), Position{}, []Doc{third}, 3)
 	if err != nil || !slices.ContainsFunc(got, func(d Doc) bool { return d.ID == first.ID }) {
 		t.Errorf("got %d documents and %v, want %s among them", len(got), err, first.ID)
+	}
+}
+
+// A window that starts behind the commit at the cursor, which would fill it, is not completed
+// by that: its reader would take the commit for a backlog each time that a stream opens.
+func TestWholeBeginsWithTheWindow(t *testing.T) {
+	var there []Doc
+	for version := range int64(8) {
+		there = append(there, docOf(version, 3*time.Second))
+	}
+	last, told := there[7], docOf(9, time.Second)
+	r := testReader(t)
+	r.outbox.store, r.outbox.tuning.PageSize, r.window = &pagesOf{docs: append(there, told)}, 4, 8
+	r.intake.ledger.step(feed.Batch{Feed: r.intake.feed, UpTo: last.position()})
+	r.fills = last.CreatedAt
+	from := r.listenFrom(last.position())
+	got, _, err := r.whole(t.Context(), from, []Doc{told}, 3)
+	if err != nil || len(got) != 1 {
+		t.Errorf("got %d documents and %v, want the one that was told", len(got), err)
 	}
 }
 

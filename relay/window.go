@@ -135,7 +135,7 @@ func (w *window) told(ctx context.Context) (on bool, err error) {
 		reach = feed.Partly
 		docs, carry, err = r.complete(ctx, docs)
 	case w.doubt > 0:
-		docs, w.doubt, err = r.whole(ctx, docs, w.doubt)
+		docs, w.doubt, err = r.whole(ctx, w.from, docs, w.doubt)
 	}
 	if w.untaken = append(docs, carry...); errors.Is(err, errBacklog) {
 		return false, nil
