@@ -355,6 +355,27 @@ func TestBreakerTellsItsStory(t *testing.T) {
 	})
 }
 
+// An instance that lost the outboxes of a target that is out never hears of its return: the
+// playbook and the console say so.
+func TestBreakerWithoutRecordsToProbeWithStaysOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		target := &switched{err: errOut}
+		r := setup(t, Config{Targets: map[string]Target{"A": target}, Registerer: reg})
+		deliver(t, r, 5)
+		target.err = nil
+		calls := target.calls
+		time.Sleep(24 * time.Hour)
+		if got := value(t, reg, "relay_breaker_state", "A"); got != 2 || target.calls != calls {
+			t.Errorf("after a day without records the state is %v and %d calls were made, want 2 and none", got, target.calls-calls)
+		}
+		deliver(t, r, 1)
+		if got := value(t, reg, "relay_breaker_state", "A"); got != 0 {
+			t.Errorf("after the next record the state is %v, want 0", got)
+		}
+	})
+}
+
 func TestUnknownTargetHasNoBreaker(t *testing.T) {
 	r := setup(t, Config{Targets: map[string]Target{"A": &switched{}}})
 	if r.Open("Z") || !r.NextProbe("Z", newJob(1, "Z").Record).IsZero() {

@@ -164,7 +164,7 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 		}, "Target FUNNEL does not answer (Unavailable). Records wait for it: 1,200 of wsOutbox", "mend topic ier-funnel-standard", true},
 		{"a target is out and nothing waits", func(f *fixture) {
 			f.status.targetNamed("CLAIMS_HANDLER", func(t *admin.TargetStatus) { t.State = "half-open" })
-		}, "Nothing waits for it here; accOutbox would", "mend what its handler calls", true},
+		}, "Nothing waits for it here; accOutbox would", "mend what its handler calls. It stays so here until there is a record to probe it with", true},
 		{"nobody relays", func(f *fixture) {
 			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Lease, o.Owner, o.Here = "free", "", false })
 		}, "Nobody relays wsOutbox", "whether an instance runs", true},

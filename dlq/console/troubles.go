@@ -132,18 +132,19 @@ func targetTroubles(list *admin.TargetList) []trouble {
 		if t.State == "closed" {
 			continue
 		}
-		who := unheld(t)
+		who, then := unheld(t), "It stays so here until there is a record to probe it with"
 		if n := len(t.Waiting); n > 0 {
 			parts := make([]string, n)
 			for i, w := range t.Waiting {
 				parts[i] = fmt.Sprintf("%s of %s", thousands(w.Records), w.Outbox)
 			}
 			who = "Records wait for it: " + words(parts) + "."
+			then = "No attempt is counted meanwhile, and it goes on by itself: a probe is sent every two seconds"
 		}
 		out = append(out, trouble{
 			Bad: true, When: "It stopped", Since: t.Since, Path: "/#targets", LinkText: "Targets",
 			What: fmt.Sprintf("Target %s does not answer (%s). %s", t.Target, orUnknown(t.Reason), who),
-			Do:   fmt.Sprintf("mend %s. No attempt is counted meanwhile, and it goes on by itself: a probe is sent every two seconds", whereOf(t)),
+			Do:   fmt.Sprintf("mend %s. %s", whereOf(t), then),
 		})
 	}
 	return out
