@@ -15,7 +15,15 @@ func TestAliasesThatComeToTooMuch(t *testing.T) {
 	}
 	anchored := strings.Replace(box(soundEvent), "- name", "- &box\n  name", 1)
 	anchored = strings.Replace(anchored, "- {type", "- &event {type", 1)
+	within := make([]string, 2000)
+	merged := make([]string, len(within))
+	for i := range within {
+		within[i], merged[i] = fmt.Sprintf("T%d: *all", i), fmt.Sprintf("T%d: {<<: *all}", i)
+	}
 	for name, text := range map[string]string{
+		"within itself":         "targets: &all {" + strings.Join(within, ", ") + "}\n" + box(soundEvent),
+		"merged within itself":  "targets: &all {" + strings.Join(merged, ", ") + "}\n" + box(soundEvent),
+		"within what it merges": "targets: &all {<<: [{" + strings.Join(within, ", ") + "}]}\n" + box(soundEvent),
 		"merged": "lanes:\n  CRITICAL_LANE: &many {" + strings.Join(keys, ", ") + "}\n" +
 			"  STANDARD_LANE:\n    <<: [" + strings.Repeat("*many, ", 2000) + "]\n" + soundTargets + box(soundEvent),
 		"within each other": soundTargets + anchored + strings.Repeat("  - *event\n", 1000) + strings.Repeat("- *box\n", 1000),
@@ -30,15 +38,17 @@ func TestAliasesThatComeToTooMuch(t *testing.T) {
 	}
 }
 
-// What holds itself comes to no more than it is.
-func TestAnAliasWithinWhatItNames(t *testing.T) {
-	text := soundTargets + "lanes:\n  CRITICAL_LANE: &l {<<: *l, workers: 3}\n" + box(soundEvent)
-	cat, err := ParseCatalog("c.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := cat.Lanes[CriticalLane].Workers; got != 3 {
-		t.Errorf("workers = %d, want 3", got)
+// What merges itself comes to no more than it is.
+func TestAMappingThatMergesItself(t *testing.T) {
+	for _, lane := range []string{"&l {<<: *l, workers: 3}", "&l {<<: [*l, *l], workers: 3}", "&l {<<: &m {<<: [*l, *m], workers: 3}}"} {
+		cat, err := ParseCatalog("c.yaml", []byte(soundTargets+"lanes:\n  CRITICAL_LANE: "+lane+"\n"+box(soundEvent)), nil)
+		if err != nil {
+			t.Errorf("%s: %v", lane, err)
+			continue
+		}
+		if got := cat.Lanes[CriticalLane].Workers; got != 3 {
+			t.Errorf("%s: workers = %d, want 3", lane, got)
+		}
 	}
 }
 

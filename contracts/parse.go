@@ -92,7 +92,7 @@ func (p *catalogParser) document(data []byte) *yaml.Node {
 		p.r.fault(&more, "keep one", "the file holds a second document")
 	}
 	root := resolve(doc.Content[0])
-	if writtenOut(root, make(map[*yaml.Node]int)) > maxValues {
+	if writtenOut(root) > maxValues {
 		p.r.fault(root, "split the service", "the catalog comes to more than %d values with its aliases written out", maxValues)
 		return nil
 	}
