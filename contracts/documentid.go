@@ -21,7 +21,8 @@ func IsDocumentID(id string) bool {
 }
 
 // ReservedName reports whether Firestore keeps an ID or a field's name for itself: __.*__,
-// which two or three underscores alone are not.
+// which two or three underscores alone are not. Four are by that, as its documentation writes
+// it, though its emulator takes them for an ID.
 func ReservedName(name string) bool {
 	return len(name) >= 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
 }

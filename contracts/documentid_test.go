@@ -13,7 +13,7 @@ func TestIsDocumentID(t *testing.T) {
 	}
 	for _, id := range []string{"", ".", "..", "____", "__a__", "a/b", "\xff", strings.Repeat("x", MaxDocumentIDBytes+1)} {
 		if IsDocumentID(id) {
-			t.Errorf("%q is taken, which Firestore refuses", id)
+			t.Errorf("%q is taken, which Firestore refuses or keeps for itself", id)
 		}
 	}
 }
