@@ -23,7 +23,8 @@ func (c *followCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error { return d.follow(ctx, c.ID, false) })
 }
 
-// follow shows how a bulk replay gets on until it ends. The end of ctx ends the
+// follow shows how a bulk replay gets on until it ends, or stands in a state that this version does
+// not know. The end of ctx ends the
 // following alone. With --json the progress goes to stderr and the bulk replay
 // as it ended to stdout. Where it is not known yet that there is such a bulk replay, a
 // service that does not answer is told at once: its address may be wrong.
@@ -55,7 +56,7 @@ func (d *desk) follow(ctx context.Context, id string, known bool) error {
 		}
 		known = true
 		progress.show(bulk)
-		if !bulk.Ended() {
+		if bulk.State.Known() && !bulk.Ended() {
 			if bulk.Replaying > 0 { // else it waits for its rate
 				still.look(ctx, progress.last, func() {
 					progress.end()
@@ -72,6 +73,9 @@ func (d *desk) follow(ctx context.Context, id string, known bool) error {
 			if err := shell.PrintJSON(d.Stdout, answer); err != nil {
 				return err
 			}
+		}
+		if !bulk.State.Known() {
+			return goesOn("not followed any more: the bulk replay is %q, a state of another version of the service; follow it by that version's command", terminal.Line(string(bulk.State)))
 		}
 		return endOf(bulk)
 	}

@@ -53,6 +53,20 @@ func TestFollowingInterruptedBeforeTheFirstAnswer(t *testing.T) {
 	}
 }
 
+// A state that this version does not know, as of a newer service, is no end, and nothing to wait in.
+func TestFollowingEndsAtAStateOfAnotherVersion(t *testing.T) {
+	b := adminapi.Bulk{State: "paused", Total: 2}
+	d, stdout, _ := absent(t, 0, time.Hour, b, b)
+	d.json = true
+	err := d.follow(t.Context(), "b", false)
+	if shell.Code(err) != shell.ExitGoesOn || !strings.Contains(err.Error(), `is "paused", a state of another version`) {
+		t.Errorf("exit code %d, told %v", shell.Code(err), err)
+	}
+	if !strings.Contains(stdout.String(), "paused") {
+		t.Errorf("it prints %q, want the bulk replay", stdout)
+	}
+}
+
 func TestEndTellsWhyDeadLettersWerePassedOver(t *testing.T) {
 	reasons := map[string]int{"they were closed\x1b[2J meanwhile": 1, "an older dead letter comes first": 2}
 	for _, tc := range []struct {
