@@ -24,6 +24,8 @@ type api struct {
 	huma   huma.API
 	routes map[string]*route // by the mux's pattern
 
+	problems map[int]*huma.Response // what documents an error, by status: one for all routes
+
 	controls *shared[map[contracts.Lane]dlq.LaneControl]
 	counts   *shared[*dlq.Counts]
 	queues   *shared[[]desk.Overview]
@@ -41,7 +43,10 @@ func New(c Config) (http.Handler, error) {
 	c = c.withDefaults()
 	namesAsDocumented()
 	mux := http.NewServeMux()
-	a := &api{config: c, huma: humago.NewWithPrefix(mux, Prefix, humaConfig()), routes: make(map[string]*route)}
+	a := &api{
+		config: c, huma: humago.NewWithPrefix(mux, Prefix, humaConfig()),
+		routes: make(map[string]*route), problems: make(map[int]*huma.Response),
+	}
 	a.controls = &shared[map[contracts.Lane]dlq.LaneControl]{
 		read: c.Lanes.LaneControls, now: c.Now, good: func(map[contracts.Lane]dlq.LaneControl) time.Duration { return controlsGood },
 	}

@@ -97,8 +97,11 @@ var problemExamples = map[int]Problem{
 	http.StatusServiceUnavailable:          {Detail: "Firestore cannot be reached now: Unavailable", Hint: "try again in a moment"},
 }
 
-// errorResponse documents one error.
+// errorResponse documents one error. All routes that may answer it share the result.
 func (a *api) errorResponse(status int) *huma.Response {
+	if known := a.problems[status]; known != nil {
+		return known
+	}
 	example := problemExamples[status]
 	example.Type, example.Title, example.Status = blank, http.StatusText(status), status
 	r := &huma.Response{
@@ -114,6 +117,7 @@ func (a *api) errorResponse(status int) *huma.Response {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		header("Retry-After", "Seconds after which to ask again.")
 	}
+	a.problems[status] = r
 	return r
 }
 
