@@ -69,14 +69,14 @@ func kinds() []kind {
 		{name: "no-pubsub", act: unreachable(partPubSub)},
 		{name: "publish-refused", act: publishRefused},
 		{name: "publish-answer-lost", act: publishAnswerLost},
-		{name: "commit-refused", embedded: true, act: switched(func(d draw) fault {
-			return fault{Method: "Commit", Code: pickOne(d, commitCodes), Share: 0.5, Seed: d.dice}
+		{name: "commit-refused", embedded: true, act: switched(func(d draw) rig.Fault {
+			return rig.Fault{Method: "Commit", Code: pickOne(d, commitCodes), Share: 0.5, Seed: d.dice}
 		})},
-		{name: "commit-answer-lost", embedded: true, act: switched(func(d draw) fault {
-			return fault{Method: "Commit", Code: "UNAVAILABLE", LoseResponse: true, Share: 0.5, Seed: d.dice}
+		{name: "commit-answer-lost", embedded: true, act: switched(func(d draw) rig.Fault {
+			return rig.Fault{Method: "Commit", Code: "UNAVAILABLE", LoseResponse: true, Share: 0.5, Seed: d.dice}
 		})},
 		{name: "listen-refused", embedded: true, act: listenRefused},
-		{name: "listen-silent", embedded: true, act: switched(func(draw) fault { return fault{Method: "Listen", Stall: true} })},
+		{name: "listen-silent", embedded: true, act: switched(func(draw) rig.Fault { return rig.Fault{Method: "Listen", Stall: true} })},
 	}
 }
 
@@ -289,7 +289,7 @@ func (s *stage) brokerFault(ctx context.Context, d draw, f publishFault) (time.T
 }
 
 // switched is a fault that the embedded Firestore makes itself suffer.
-func switched(rule func(draw) fault) func(context.Context, *stage, draw) (time.Time, error) {
+func switched(rule func(draw) rig.Fault) func(context.Context, *stage, draw) (time.Time, error) {
 	return func(ctx context.Context, s *stage, d draw) (time.Time, error) {
 		return s.withRule(ctx, rule(d), d)
 	}
@@ -298,17 +298,17 @@ func switched(rule func(draw) fault) func(context.Context, *stage, draw) (time.T
 // listenRefused ends all listeners with a code, and most tries to come back.
 func listenRefused(ctx context.Context, s *stage, d draw) (time.Time, error) {
 	code := pickOne(d, listenCodes)
-	if err := s.switches.dropListeners(ctx, code); err != nil {
+	if err := s.switches.DropListeners(ctx, code); err != nil {
 		return time.Time{}, err
 	}
-	return s.withRule(ctx, fault{Method: "Listen", Code: code, Share: 0.8, Seed: d.dice}, d)
+	return s.withRule(ctx, rig.Fault{Method: "Listen", Code: code, Share: 0.8, Seed: d.dice}, d)
 }
 
-func (s *stage) withRule(ctx context.Context, f fault, d draw) (time.Time, error) {
-	if err := s.switches.add(ctx, f); err != nil {
+func (s *stage) withRule(ctx context.Context, f rig.Fault, d draw) (time.Time, error) {
+	if err := s.switches.Firestore(ctx, f); err != nil {
 		return time.Time{}, err
 	}
 	rig.Sleep(ctx, d.hold)
-	err := s.switches.clear(context.WithoutCancel(ctx))
+	err := s.switches.Clear(context.WithoutCancel(ctx))
 	return time.Now(), err
 }

@@ -27,7 +27,7 @@ type stage struct {
 	clients   *rig.Clients
 	truth     *truth
 	broker    *broker
-	switches  switches
+	switches  rig.Switches
 	fleet     *fleet
 	consumers *consumers
 	operator  *operator
@@ -68,7 +68,7 @@ func (s *stage) open(ctx context.Context) error {
 	if s.cloud, err = rig.StartCloud(ctx, s.opts.cloud, relay, catalogPath); err != nil {
 		return err
 	}
-	s.switches = switches{s.cloud.Admin}
+	s.switches = s.cloud.Switches()
 	if s.clients, err = s.cloud.Connect(ctx, project, s.catalog.Topics()); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"bytes"
@@ -9,17 +9,21 @@ import (
 	"time"
 )
 
-// switches are the fault switches of the embedded Firestore.
-type switches struct{ admin string } // HOST:PORT
+// Switches are the fault switches of the embedded cloud.
+type Switches struct{ admin string } // HOST:PORT
 
-// fault is a rule of the embedded Firestore, as its admin address reads it.
-type fault struct {
-	Method       string  `json:"method"`
-	Code         string  `json:"code,omitempty"` // a gRPC code's name on the wire
+// Switches returns the cloud's fault switches, of which the embedded one alone has any.
+func (c *Cloud) Switches() Switches { return Switches{c.Admin} }
+
+// Fault is a rule, as the embedded cloud's admin address reads it.
+type Fault struct {
+	Method       string  `json:"method,omitempty"` // empty: any of Firestore's, or Pub/Sub's Publish
+	Code         string  `json:"code,omitempty"`   // a gRPC code's name on the wire
 	Share        float64 `json:"share,omitempty"`
 	Seed         uint64  `json:"seed,omitempty"`
 	Stall        bool    `json:"stall,omitempty"`
 	LoseResponse bool    `json:"loseResponse,omitempty"`
+	Delay        string  `json:"delay,omitempty"` // a duration: how long the call is held before it is handled
 }
 
 // drop ends the open streams with a code.
@@ -27,23 +31,30 @@ type drop struct {
 	Code string `json:"code"`
 }
 
-func (s switches) add(ctx context.Context, f fault) error {
+// Firestore has Firestore suffer f until Clear.
+func (s Switches) Firestore(ctx context.Context, f Fault) error {
 	return s.ask(ctx, http.MethodPost, "/firestore/faults", f)
 }
 
-func (s switches) dropListeners(ctx context.Context, code string) error {
+// PubSub has Pub/Sub suffer f for as long as it runs.
+func (s Switches) PubSub(ctx context.Context, f Fault) error {
+	return s.ask(ctx, http.MethodPost, "/pubsub/faults", f)
+}
+
+// DropListeners ends all open Listen streams with a code.
+func (s Switches) DropListeners(ctx context.Context, code string) error {
 	return s.ask(ctx, http.MethodPost, "/firestore/streams/drop", drop{Code: code})
 }
 
-// clear removes every rule.
-func (s switches) clear(ctx context.Context) error {
+// Clear removes every rule of Firestore.
+func (s Switches) Clear(ctx context.Context) error {
 	return s.ask(ctx, http.MethodDelete, "/firestore/faults", nil)
 }
 
 // switchWithin bounds one request.
 const switchWithin = 10 * time.Second
 
-func (s switches) ask(ctx context.Context, method, path string, body any) error {
+func (s Switches) ask(ctx context.Context, method, path string, body any) error {
 	ctx, cancel := context.WithTimeout(ctx, switchWithin)
 	defer cancel()
 	data, err := json.Marshal(body)
