@@ -106,6 +106,9 @@ func machine(opts options, loadBefore string) string {
 	if opts.source == sourcePostgres {
 		on = "Postgres and embedded Pub/Sub"
 	}
+	if opts.distance > 0 {
+		on += fmt.Sprintf(", each call %v away", opts.distance)
+	}
 	return fmt.Sprintf("%s; %d cores, shared by it, side and bench; load average before: %s; %s, %s/%s",
 		on, runtime.NumCPU(), loadBefore, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

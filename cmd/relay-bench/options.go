@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"outboxrelay/cmd/relay-bench/postgres"
 	"outboxrelay/cmd/relay-bench/table"
@@ -33,6 +34,9 @@ type options struct {
 	short  bool
 	strict bool
 	scale  scale
+	// distance is how much longer each call to the embedded cloud takes, as to one that is
+	// not on the same machine; 0: no longer.
+	distance time.Duration
 
 	publisher string         // path of a built outbox-publisher; "": build it
 	postgres  postgres.Scale // of the source of this name
@@ -54,6 +58,7 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	flags.StringVar(&opts.source, "source", sourceFirestore, "whose outbox: firestore, or postgres for that of outbox-publisher")
 	flags.StringVar(&opts.cloud, "cloud", rig.CloudEmbedded, "what to run on: embedded, or google for Google's emulators")
 	flags.StringVar(&only, "only", "", "measurements, separated by commas: "+strings.Join(measureNames(), ", ")+"; of Postgres "+strings.Join(postgres.Names(), ", "))
+	flags.DurationVar(&opts.distance, "distance", 0, "how much longer each call to the embedded cloud takes, as one over a network does")
 	flags.IntVar(&opts.rounds, "rounds", 2, "how often the sides are measured in turn")
 	flags.IntVar(&opts.window, "floor-window", 0, "documents in a window of the floor's listeners; 0: the better of 200 and 500")
 	flags.IntVar(&opts.page, "floor-page", 300, "documents of the polled floor's pages")
@@ -145,6 +150,12 @@ func (o options) validate() error {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("%s is %d, want at least 1", name, n))
 		}
+	}
+	switch {
+	case o.distance < 0:
+		errs = append(errs, fmt.Errorf("-distance is %v, want 0 or more", o.distance))
+	case o.distance > 0 && o.cloud != rig.CloudEmbedded:
+		errs = append(errs, fmt.Errorf("-distance needs -cloud %s: Google's emulators have no switch for it", rig.CloudEmbedded))
 	}
 	if o.source == sourcePostgres && o.postgres.Lead < 1 {
 		errs = append(errs, fmt.Errorf("-lead is %d, want at least 1", o.postgres.Lead))

@@ -44,6 +44,8 @@ func TestParseOptions(t *testing.T) {
 		"measure of one":  {"-source postgres -only flood", options{}, `-only names "flood", want some of drain, lead, latency`},
 		"no page":         {"-floor-page 0", options{}, "-floor-page is 0"},
 		"negative drain":  {"-drain -1", options{}, "-drain is -1"},
+		"back in time":    {"-distance -1s", options{}, "-distance is -1s"},
+		"far emulators":   {"-cloud google -distance 20ms", options{}, "-distance needs -cloud embedded"},
 		"empty backlog":   {"-backlogs 1000,0", options{}, "-backlogs is 0"},
 		"strange backlog": {"-backlogs 1000,many", options{}, `-backlogs: "many" is no number`},
 		"unknown cloud":   {"-cloud moon", options{}, `-cloud is "moon"`},

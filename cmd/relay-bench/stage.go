@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"outboxrelay/contracts"
 	"outboxrelay/deploy/local/rig"
@@ -34,7 +35,20 @@ func (b *bench) openStage(ctx context.Context) (*stage, error) {
 	if s.clients, err = c.Connect(ctx, project, append(b.catalog.Topics(), controlTopic)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open stage: %w", err), c.Stop())
 	}
+	if err := s.moveAway(ctx, b.opts.distance); err != nil {
+		return nil, errors.Join(fmt.Errorf("open stage: %w", err), s.close())
+	}
 	return s, nil
+}
+
+// moveAway has each call take that much longer from now on. What a listener is told of
+// an open stream comes as soon as before.
+func (s *stage) moveAway(ctx context.Context, distance time.Duration) error {
+	if distance == 0 {
+		return nil
+	}
+	away := rig.Fault{Delay: distance.String()}
+	return errors.Join(s.cloud.Switches().Firestore(ctx, away), s.cloud.Switches().PubSub(ctx, away))
 }
 
 func (s *stage) close() error {
