@@ -144,7 +144,11 @@ func (d *differ) removed(o *contracts.Outbox, e *contracts.EventRoute, consequen
 	case e.DeprecatedOn.IsZero():
 		d.add(Breaking, at(o.Name, e), "", "is gone, and was not deprecated", consequence, "keep it with deprecatedOn: "+d.on.Format(time.DateOnly)+", and remove it 30 days later")
 	case d.on.Before(until):
-		d.add(Breaking, at(o.Name, e), "deprecatedOn", fmt.Sprintf("is gone %d days after %s", int(d.on.Sub(e.DeprecatedOn).Hours()/24), e.DeprecatedOn.Format(time.DateOnly)), consequence,
+		early := "before"
+		if !d.on.Before(e.DeprecatedOn) {
+			early = fmt.Sprintf("%d days after", int(d.on.Sub(e.DeprecatedOn).Hours()/24))
+		}
+		d.add(Breaking, at(o.Name, e), "deprecatedOn", "is gone "+early+" "+e.DeprecatedOn.Format(time.DateOnly), consequence,
 			"keep it until "+until.Format(time.DateOnly))
 	default:
 		d.add(Heed, at(o.Name, e), "", "is gone after its notice", consequence, "see that nothing of it is undelivered or in the dead-letter queue")

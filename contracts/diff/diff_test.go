@@ -184,6 +184,12 @@ func TestTenChanges(t *testing.T) {
 			"records of it that are still appended, and those that wait undelivered, are contract violations, and its consumers get none",
 		},
 		{
+			"7 a version goes before it is deprecated", func(t *testing.T, m *matching) { m.second(t); deprecated("2026-04-06")(t, m) },
+			func(t *testing.T, m *matching) { m.without(t) },
+			[]string{"breaking: " + accepted + " deprecatedOn is gone before 2026-04-06"},
+			"",
+		},
+		{
 			"7 a version goes in time",
 			func(t *testing.T, m *matching) { m.second(t); deprecated("2026-03-02")(t, m) },
 			func(t *testing.T, m *matching) { m.without(t) },
