@@ -23,7 +23,8 @@ const (
 )
 
 // wellAsked refuses query parameters that the operation does not know, that come
-// twice, or that say nothing.
+// twice, or that say nothing. An empty page token says something: the first page, as a
+// client has it that turns pages in a loop.
 func wellAsked(_ http.ResponseWriter, r *http.Request, c *call) *Problem {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -44,7 +45,7 @@ func wellAsked(_ http.ResponseWriter, r *http.Request, c *call) *Problem {
 			fault = "unknown query parameter"
 		case len(values) > 1:
 			fault = "stands more than once"
-		case values[0] == "":
+		case values[0] == "" && name != "pageToken":
 			fault = "is empty: leave it out"
 		case !utf8.ValidString(values[0]):
 			fault = "is not text in UTF-8"

@@ -95,6 +95,17 @@ func TestFiltersReachTheQueue(t *testing.T) {
 	}
 }
 
+// A client that turns pages in a loop begins with no token, and may well send that.
+func TestAnEmptyPageTokenIsTheFirstPage(t *testing.T) {
+	f := setup(t)
+	for _, path := range []string{"/dlq", "/audit", "/replays"} {
+		f.pass(time.Second)
+		if got := f.do("dev-operator", http.MethodGet, path+"?pageToken=", ""); got.status != http.StatusOK {
+			t.Errorf("%s: got %d %s, want 200", path, got.status, got.body)
+		}
+	}
+}
+
 func TestStrictBodies(t *testing.T) {
 	const replay, bulk = "/dlq/x/replay", "/replays"
 	tests := []struct {
