@@ -98,11 +98,8 @@ func (j *judgement) writes(ctx context.Context) ([]Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := j.apply(item, row)
-	return []Write{
-		{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, Fields: fields, IfUnchangedSince: item.UpdateTime},
-		j.entry.Write(),
-	}, nil
+	change := j.apply(item, row)
+	return []Write{change, j.entry.Write()}, nil
 }
 
 // changedSince refuses a decision about what is not what the actor saw any more.
@@ -147,8 +144,8 @@ func (j *judgement) judge(ctx context.Context, item *Item) (Transition, error) {
 	return row, err
 }
 
-// apply moves the item along row and returns the fields that change.
-func (j *judgement) apply(item *Item, row Transition) map[string]any {
+// apply moves the item along row and returns the write of what changes.
+func (j *judgement) apply(item *Item, row Transition) Write {
 	after := *item
 	d := j.decision
 	after.Tier, after.State = row.To.Tier, row.To.State
@@ -172,7 +169,7 @@ func (j *judgement) apply(item *Item, row Transition) map[string]any {
 	j.after = &after
 	j.entry = after.entry(d.ID, j.decide.Actor, d.Action, item.State, d.Reason)
 	j.entry.At = d.At
-	return after.only(changed...)
+	return after.update(changed...)
 }
 
 // entry is the audit entry of something that happened to the item, which it
@@ -184,15 +181,15 @@ func (i *Item) entry(id string, by Actor, a Action, from contracts.DeadState, re
 	}
 }
 
-// only renders some of the item's fields for an update. What the item does not
-// have is nil, which deletes it.
-func (i *Item) only(names ...string) map[string]any {
+// update writes these of the item's fields, on condition that its document is as
+// it was read. What the item does not have is nil, which deletes it.
+func (i *Item) update(names ...string) Write {
 	all := i.Fields()
-	out := make(map[string]any, len(names))
+	fields := make(map[string]any, len(names))
 	for _, name := range names {
-		out[name] = all[name]
+		fields[name] = all[name]
 	}
-	return out
+	return Write{Collection: contracts.CollectionDeadLetters, ID: i.ID, Op: OpUpdate, Fields: fields, IfUnchangedSince: i.UpdateTime}
 }
 
 // What a dead letter keeps of a list that grows: how it began, and the latest.

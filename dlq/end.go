@@ -90,12 +90,9 @@ func (e *ending) writes(ctx context.Context) ([]Write, error) {
 	if !ok {
 		return nil, unfit(item, action)
 	}
-	fields := e.apply(item, row)
+	change := e.apply(item, row)
 	entry := e.after.entry(e.id, Service(), action, item.State, e.told(item))
-	writes := []Write{
-		{Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, Fields: fields, IfUnchangedSince: item.UpdateTime},
-		entry.Write(),
-	}
+	writes := []Write{change, entry.Write()}
 	if e.group != nil {
 		writes = append(writes, e.group.Write())
 	}
@@ -117,8 +114,8 @@ func (e *ending) action(item *Item) Action {
 	return Failed
 }
 
-// apply moves the item along row and returns the fields that change.
-func (e *ending) apply(item *Item, row Transition) map[string]any {
+// apply moves the item along row and returns the write of what changes.
+func (e *ending) apply(item *Item, row Transition) Write {
 	after, r := *item, e.result
 	after.Tier, after.State = row.To.Tier, row.To.State
 	after.Replays++
@@ -146,7 +143,7 @@ func (e *ending) apply(item *Item, row Transition) map[string]any {
 		after.Decisions = bounded(item.Decisions, Decision{ID: e.id, Action: Exhausted, By: Service().Name, At: r.At, Reason: e.reason()})
 	}
 	e.after = &after
-	return after.only(
+	return after.update(
 		contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldOpen, contracts.DeadFieldReplays, contracts.DeadFieldNextReplayAt,
 		contracts.DeadFieldReplaying, contracts.DeadFieldLastReplay, contracts.DeadFieldPendingTargets, contracts.DeadFieldErrors, contracts.DeadFieldDecisions,
 		contracts.DeadFieldGroup,

@@ -27,10 +27,7 @@ func (q *Queue) Progress(ctx context.Context, item *Item, round Round) error {
 		if current.waits(item.Replaying, WaitsForTargets(round.Blocked)) {
 			changed = append(changed, contracts.DeadFieldReplaying)
 		}
-		return []Write{{
-			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
-			Fields: current.only(changed...),
-		}}, nil
+		return []Write{current.update(changed...)}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("note progress of dead letter %s: %w", item.ID, err)

@@ -191,10 +191,7 @@ func (q *Queue) Defer(ctx context.Context, item *Item, until time.Time, behind s
 		if current.waits(current.Replaying, Waits{Behind: behind}) {
 			changed = append(changed, contracts.DeadFieldReplaying)
 		}
-		return []Write{{
-			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
-			Fields: current.only(changed...),
-		}}, nil
+		return []Write{current.update(changed...)}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("defer replay of dead letter %s: %w", item.ID, err)

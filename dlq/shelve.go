@@ -73,8 +73,8 @@ func (i *Item) shelved(d Decision, actor Actor) []Write {
 	after.NextReplayAt, after.Replaying = time.Time{}, nil
 	after.Decisions = bounded(i.Decisions, d)
 	entry := after.entry(d.ID, actor, ActionShelve, i.State, d.Reason)
-	return []Write{{
-		Collection: contracts.CollectionDeadLetters, ID: i.ID, Op: OpUpdate, IfUnchangedSince: i.UpdateTime,
-		Fields: after.only(contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldNextReplayAt, contracts.DeadFieldReplaying, contracts.DeadFieldDecisions),
-	}, entry.Write()}
+	return []Write{
+		after.update(contracts.DeadFieldTier, contracts.DeadFieldState, contracts.DeadFieldNextReplayAt, contracts.DeadFieldReplaying, contracts.DeadFieldDecisions),
+		entry.Write(),
+	}
 }

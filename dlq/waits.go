@@ -58,10 +58,7 @@ func (q *Queue) Hold(ctx context.Context, item *Item, w Waits) error {
 		if err != nil || !current.waits(item.Replaying, w) {
 			return nil, err
 		}
-		return []Write{{
-			Collection: contracts.CollectionDeadLetters, ID: item.ID, Op: OpUpdate, IfUnchangedSince: current.UpdateTime,
-			Fields: current.only(contracts.DeadFieldReplaying),
-		}}, nil
+		return []Write{current.update(contracts.DeadFieldReplaying)}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("note what the replay of dead letter %s waits for: %w", item.ID, err)

@@ -92,10 +92,7 @@ func (q *Queue) call(ctx context.Context, item *Item) error {
 		}
 		called := *item
 		called.NextReplayAt = now
-		return []Write{{
-			Collection: contracts.CollectionDeadLetters, ID: id, Op: OpUpdate, IfUnchangedSince: item.UpdateTime,
-			Fields: called.only(contracts.DeadFieldNextReplayAt),
-		}}, nil
+		return []Write{called.update(contracts.DeadFieldNextReplayAt)}, nil
 	})
 	if err != nil {
 		return fmt.Errorf("make dead letter %s due: %w", id, err)
