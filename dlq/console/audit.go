@@ -129,19 +129,9 @@ func (f auditFilter) settled(now time.Time) auditFilter {
 // command asks for the same on the command line; "" for what cannot be pasted
 // safely.
 func (f auditFilter) command() string {
-	words := []string{"outbox-relay", "dlq", "audit"}
-	for _, flag := range []struct{ name, value string }{
+	return shellWith([]string{"outbox-relay", "dlq", "audit"}, []flag{
 		{"--actor", f.Actor}, {"--action", f.Action}, {"--on", f.On}, {"--trace-id", f.TraceID}, {"--subject", f.Subject}, {"--from", f.From}, {"--to", f.To},
-	} {
-		switch {
-		case flag.value == "":
-		case !pastable(flag.value):
-			return ""
-		default:
-			words = append(words, flag.name+"="+flag.value)
-		}
-	}
-	return shell(words...)
+	})
 }
 
 // auditLink is the page of what an entry is about.

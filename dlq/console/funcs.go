@@ -84,6 +84,24 @@ func shell(words ...string) string {
 	return strings.Join(words, " ")
 }
 
+// flag is a flag of a command, with its value.
+type flag struct{ name, value string }
+
+// shellWith is shell of words and those flags that have a value; "" where one cannot
+// be pasted safely.
+func shellWith(words []string, flags []flag) string {
+	for _, f := range flags {
+		switch {
+		case f.value == "":
+		case !pastable(f.value):
+			return ""
+		default:
+			words = append(words, f.name+"="+f.value)
+		}
+	}
+	return shell(words...)
+}
+
 // some shows a dash for what is empty.
 func some(text any) string {
 	if s := fmt.Sprint(text); s != "" {

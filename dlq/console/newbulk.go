@@ -246,33 +246,28 @@ func (w wanted) said() []said {
 // command is the command line that starts the same, and how it begins.
 func (w wanted) command(pin string) (whole, brief string) {
 	words := []string{"outbox-relay", "dlq", "bulk"}
-	f := w.filter.without("open")
+	f := w.filter.without("open") // which has no flag here
 	if len(w.ids) == 0 {
 		if to, err := time.Parse(time.RFC3339Nano, f["to"]); err != nil || to.After(w.seen) {
 			f["to"] = w.seen.Format(time.RFC3339Nano)
 		}
 	}
+	var flags []flag
 	for _, name := range filterNames {
-		if f[name] != "" {
-			if !pastable(f[name]) {
-				return "", ""
-			}
-			words = append(words, filterFlags[name]+"="+f[name])
-		}
+		flags = append(flags, flag{filterFlags[name], f[name]})
 	}
-	end := []string{"--pin", pin, "--reason", "..."}
-	short := slices.Concat(words, end)
+	short := shellWith(words, flags)
 	for _, id := range w.ids {
-		if !pastable(id) {
-			return "", ""
-		}
-		words = append(words, "--id="+id)
+		flags = append(flags, flag{"--id", id})
 	}
-	whole = shell(slices.Concat(words, end)...)
+	if whole = shellWith(words, flags); whole == "" {
+		return "", ""
+	}
+	end := " " + shell("--pin", pin, "--reason", "...")
 	if len(w.ids) > 3 {
-		return whole, strings.Replace(shell(short...), " --pin", fmt.Sprintf(" --id … (%d of these) --pin", len(w.ids)), 1)
+		return whole + end, short + fmt.Sprintf(" --id … (%d of these)", len(w.ids)) + end
 	}
-	return whole, whole
+	return whole + end, whole + end
 }
 
 // forAPI is the filter as a body has it.

@@ -137,15 +137,5 @@ func itemAbout(i admin.QueueItem) string {
 
 // command lists the same on the command line; "" for what cannot be pasted safely.
 func (p *queueItemsPage) command() string {
-	words := []string{"outbox-relay", "queue", "list", p.Queue}
-	for _, flag := range []struct{ name, value string }{{"--status", p.Status}, {"--tenant", p.Tenant}} {
-		switch {
-		case flag.value == "":
-		case !pastable(flag.value):
-			return ""
-		default:
-			words = append(words, flag.name+"="+flag.value)
-		}
-	}
-	return shell(words...)
+	return shellWith([]string{"outbox-relay", "queue", "list", p.Queue}, []flag{{"--status", p.Status}, {"--tenant", p.Tenant}})
 }
