@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -39,21 +38,21 @@ type Process struct {
 	name   string
 	cmd    *exec.Cmd
 	stop   syscall.Signal
-	output *tail
+	output Tail
 	exited chan struct{} // closed when it has been waited for
 	err    error         // of Wait; valid after exited
 }
 
 // Start runs a program. One goroutine lives until it has ended.
 func Start(s Spec) (*Process, error) {
-	c := &Process{name: s.Name, cmd: exec.Command(s.Path, s.Args...), output: &tail{}, exited: make(chan struct{})}
+	c := &Process{name: s.Name, cmd: exec.Command(s.Path, s.Args...), exited: make(chan struct{})}
 	c.stop = cmp.Or(s.StopWith, syscall.SIGTERM)
 	c.cmd.Env, c.cmd.Dir = append(os.Environ(), s.Env...), s.Dir
 	if s.As != nil {
 		as := *s.As
 		c.cmd.SysProcAttr = &as
 	}
-	c.cmd.Stdout, c.cmd.Stderr = c.tee(s.Stdout), c.tee(s.Stderr)
+	c.cmd.Stdout, c.cmd.Stderr = c.output.And(s.Stdout), c.output.And(s.Stderr)
 	c.cmd.WaitDelay = time.Second
 	err := Bind(c.cmd, func(err error) {
 		c.err = err
@@ -63,13 +62,6 @@ func Start(s Spec) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", s.Name, err)
 	}
 	return c, nil
-}
-
-func (c *Process) tee(to io.Writer) io.Writer {
-	if to == nil {
-		return c.output
-	}
-	return io.MultiWriter(c.output, to)
 }
 
 // PID is the child's process ID.
@@ -85,7 +77,7 @@ func (c *Process) Exited() <-chan struct{} { return c.exited }
 func (c *Process) Ended() error {
 	select {
 	case <-c.exited:
-		return fmt.Errorf("%s ended: %w: %s", c.name, cause(c.err), c.output)
+		return fmt.Errorf("%s ended: %w: %s", c.name, cause(c.err), &c.output)
 	default:
 		return nil
 	}
@@ -130,32 +122,7 @@ func (c *Process) Stop() error {
 		c.Kill()
 	}
 	if c.err != nil {
-		return fmt.Errorf("stop %s: %w: %s", c.name, c.err, c.output)
+		return fmt.Errorf("stop %s: %w: %s", c.name, c.err, &c.output)
 	}
 	return nil
-}
-
-// tailBytes of a child's output are quoted when it fails: the last screenful.
-const tailBytes = 4 << 10
-
-// tail keeps the end of what is written to it. Safe for concurrent use.
-type tail struct {
-	mu   sync.Mutex
-	last []byte
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last = append(t.last, b...)
-	if over := len(t.last) - tailBytes; over > 0 {
-		t.last = append(t.last[:0], t.last[over:]...)
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.last)
 }

@@ -41,7 +41,7 @@ func TestChildThatFailsIsQuoted(t *testing.T) {
 }
 
 func TestTailKeepsTheEnd(t *testing.T) {
-	var tl tail
+	var tl Tail
 	for range tailBytes {
 		_, _ = tl.Write([]byte("ab"))
 	}

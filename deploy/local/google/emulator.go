@@ -41,7 +41,7 @@ func (e *Emulator) Exited() <-chan struct{} { return e.process.exited }
 func (e *Emulator) Err() error {
 	select {
 	case <-e.process.exited:
-		return fmt.Errorf("%s ended: %w: %s", e.name, e.process.cause(), e.process.output)
+		return fmt.Errorf("%s ended: %w: %s", e.name, e.process.cause(), &e.process.output)
 	default:
 		return nil
 	}
@@ -103,7 +103,7 @@ func attempt(ctx context.Context, p program, log io.Writer) (*Emulator, error) {
 	}
 	e := &Emulator{name: p.name, addr: net.JoinHostPort(host, port), process: child}
 	if err := e.await(ctx, p.probe); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %s", err, child.output), e.Stop())
+		return nil, errors.Join(fmt.Errorf("%w: %s", err, &child.output), e.Stop())
 	}
 	return e, nil
 }

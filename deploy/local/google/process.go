@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"sync"
 	"time"
 
 	"outboxrelay/deploy/local/child"
@@ -21,7 +20,7 @@ const (
 // process is a child in a process group of its own.
 type process struct {
 	cmd    *exec.Cmd
-	output *tail
+	output child.Tail
 	grace  time.Duration // between asking it to end and killing it
 	exited chan struct{} // closed when the child has been reaped and its group killed
 	err    error         // of Wait; valid after exited
@@ -32,11 +31,11 @@ type process struct {
 func startProcess(argv []string, log io.Writer) (*process, error) {
 	p := &process{
 		cmd:    exec.Command(argv[0], argv[1:]...),
-		output: &tail{next: log},
 		grace:  stopGrace,
 		exited: make(chan struct{}),
 	}
-	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
+	p.cmd.Stdout = p.output.And(log)
+	p.cmd.Stderr = p.cmd.Stdout // one for both, so that one goroutine writes to it
 	p.cmd.WaitDelay = drainGrace
 	isolate(p.cmd)
 	err := child.Bind(p.cmd, func(err error) {
@@ -81,34 +80,4 @@ func (p *process) cause() error {
 		return errors.New("exit status 0")
 	}
 	return p.err
-}
-
-// tailBytes is how much output a failure quotes: the last screenful.
-const tailBytes = 2 << 10
-
-// tail passes output on and keeps the end of it. Safe for concurrent use.
-type tail struct {
-	next io.Writer // nil: drop
-
-	mu   sync.Mutex
-	last []byte
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last = append(t.last, b...)
-	if over := len(t.last) - tailBytes; over > 0 {
-		t.last = append(t.last[:0], t.last[over:]...)
-	}
-	if t.next == nil {
-		return len(b), nil
-	}
-	return t.next.Write(b)
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.last)
 }

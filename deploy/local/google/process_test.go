@@ -51,22 +51,6 @@ func TestProcessOutputIsPassedOnAndKept(t *testing.T) {
 	}
 }
 
-func TestTailKeepsTheEnd(t *testing.T) {
-	var out tail
-	for range 3 {
-		if _, err := out.Write(bytes.Repeat([]byte("a"), tailBytes/2)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := out.Write([]byte("end")); err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Repeat("a", tailBytes-len("end")) + "end"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("tail (-want +got):\n%s", diff)
-	}
-}
-
 // startChild starts argv with a grace that a test can wait for.
 func startChild(t *testing.T, argv []string) *process {
 	t.Helper()
