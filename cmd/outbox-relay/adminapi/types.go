@@ -40,7 +40,6 @@ type Item struct {
 	Decisions        []Decision          `json:"decisions"`
 	Group            string              `json:"group"`
 	Replaying        *Request            `json:"replaying"`
-	LastReplay       *Ended              `json:"lastReplay"`
 	AuthorizedBy     string              `json:"authorizedBy"`
 	Actions          []Possible          `json:"actions"`         // of a single one, as below
 	PayloadWithheld  string              `json:"payloadWithheld"` // why not all of its record is shown; "": it is
@@ -57,7 +56,6 @@ type Attempt struct {
 
 // Decision is one line of a dead letter's history.
 type Decision struct {
-	ID     string    `json:"id"`
 	Action string    `json:"action"`
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
@@ -66,25 +64,14 @@ type Decision struct {
 
 // Request is a replay that was asked for and has not ended.
 type Request struct {
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
-	Reason string    `json:"reason"`
-	Bulk   string    `json:"bulk"`
-	Waits  Waits     `json:"waits"`
+	By    string `json:"by"`
+	Waits Waits  `json:"waits"`
 }
 
 // Waits is what a replay waits for, as far as is known.
 type Waits struct {
 	Targets []string `json:"targets"` // that are out
 	Behind  string   `json:"behind"`  // an older dead letter
-}
-
-// Ended is how the last replay ended.
-type Ended struct {
-	At      time.Time `json:"at"`
-	Outcome string    `json:"outcome"` // "delivered" or "failed"
-	By      string    `json:"by"`
-	Bulk    string    `json:"bulk"`
 }
 
 // Possible is an action and whether the caller may do it now.
@@ -103,15 +90,13 @@ type Uncovered struct {
 
 // Decided is the answer to a decision.
 type Decided struct {
-	Item     Item       `json:"item"`
-	Decision Decision   `json:"decision"`
-	Order    *OrderNote `json:"order"` // of a replay
+	Item  Item       `json:"item"`
+	Order *OrderNote `json:"order"` // of a replay
 }
 
 // OrderNote says what a replay does to the order of its aggregate.
 type OrderNote struct {
-	DeliveredSince int    `json:"deliveredSince"`
-	Message        string `json:"message"`
+	Message string `json:"message"`
 }
 
 // Group is a kind of dead letter with its number.
@@ -127,44 +112,38 @@ type Group struct {
 
 // Freeze is an aggregate whose records are held.
 type Freeze struct {
-	AggregateID string           `json:"aggregateId"`
-	State       dlq.FreezeState  `json:"state"`
-	FrozenAt    time.Time        `json:"frozenAt"`
-	Reason      contracts.Reason `json:"reason"`
-	Outbox      string           `json:"outbox"`
-	EventType   string           `json:"eventType"`
-	TraceID     string           `json:"traceId"`
-	DeadLetters []string         `json:"deadLetters"`
-	ReleasedBy  string           `json:"releasedBy"`
-	ReleasedAt  time.Time        `json:"releasedAt"`
+	AggregateID string          `json:"aggregateId"`
+	State       dlq.FreezeState `json:"state"`
+	FrozenAt    time.Time       `json:"frozenAt"`
+	Outbox      string          `json:"outbox"`
+	EventType   string          `json:"eventType"`
+	DeadLetters []string        `json:"deadLetters"`
+	ReleasedBy  string          `json:"releasedBy"`
 }
 
 // Released is the answer to a release.
 type Released struct {
-	Freeze Freeze `json:"freeze"`
-	Open   []Item `json:"open"` // blocked dead letters that what is released overtakes
+	Open []Item `json:"open"` // blocked dead letters that what is released overtakes
 }
 
 // Bulk is a bulk replay.
 type Bulk struct {
-	ID            string         `json:"id"`
-	State         dlq.BulkState  `json:"state"`
-	Phase         string         `json:"phase"`
-	RatePerSecond float64        `json:"ratePerSecond"`
-	By            string         `json:"by"`
-	Reason        string         `json:"reason"`
-	CreatedAt     time.Time      `json:"createdAt"`
-	EndedAt       time.Time      `json:"endedAt"`
-	EndReason     string         `json:"endReason"`
-	CancelledBy   string         `json:"cancelledBy"`
-	Total         int            `json:"total"`
-	Delivered     int            `json:"delivered"`
-	Failed        int            `json:"failed"`
-	Skipped       int            `json:"skipped"`
-	SkippedFor    map[string]int `json:"skippedFor"` // these by the reason in words
-	Replaying     int            `json:"replaying"`
-	Waiting       int            `json:"waiting"`
-	HeldFor       map[string]int `json:"heldFor"` // of these two, those that cannot go on now
+	ID          string         `json:"id"`
+	State       dlq.BulkState  `json:"state"`
+	Phase       string         `json:"phase"`
+	By          string         `json:"by"`
+	Reason      string         `json:"reason"`
+	CreatedAt   time.Time      `json:"createdAt"`
+	EndReason   string         `json:"endReason"`
+	CancelledBy string         `json:"cancelledBy"`
+	Total       int            `json:"total"`
+	Delivered   int            `json:"delivered"`
+	Failed      int            `json:"failed"`
+	Skipped     int            `json:"skipped"`
+	SkippedFor  map[string]int `json:"skippedFor"` // these by the reason in words
+	Replaying   int            `json:"replaying"`
+	Waiting     int            `json:"waiting"`
+	HeldFor     map[string]int `json:"heldFor"` // of these two, those that cannot go on now
 }
 
 // Ended reports whether nothing of it will change any more.
@@ -216,16 +195,11 @@ type Event struct {
 	At        time.Time `json:"at"`
 	Kind      string    `json:"kind"`
 	Summary   string    `json:"summary"`
-	EventID   string    `json:"eventId"`
 	EventType string    `json:"eventType"`
-	Outbox    string    `json:"outbox"`
-	Target    string    `json:"target"`
-	Actor     string    `json:"actor"`
 }
 
 // Timeline is all that is known of a trace.
 type Timeline struct {
-	TraceID   string  `json:"traceId"`
 	Events    []Event `json:"events"`
 	Truncated bool    `json:"truncated"`
 	// Freezes are those of its aggregates, as they stand.
@@ -263,10 +237,9 @@ type Unsettled struct {
 
 // Target is where records are delivered to.
 type Target struct {
-	Target string    `json:"target"`
-	State  string    `json:"state"` // of its breaker: closed while it answers
-	Since  time.Time `json:"since"`
-	Reason string    `json:"reason"`
+	Target string `json:"target"`
+	State  string `json:"state"` // of its breaker: closed while it answers
+	Reason string `json:"reason"`
 }
 
 // TargetList is all targets, as one instance sees them.
@@ -294,7 +267,6 @@ type LaneControl struct {
 
 // Entry is one line of the audit.
 type Entry struct {
-	ID      string    `json:"id"`
 	At      time.Time `json:"at"`
 	Actor   string    `json:"actor"`
 	Role    string    `json:"role"`
@@ -314,7 +286,6 @@ type Why struct {
 // WorkQueue is one work queue.
 type WorkQueue struct {
 	Queue           string        `json:"queue"`
-	Collection      string        `json:"collection"`
 	Statuses        []QueueStatus `json:"statuses"`
 	Other           int64         `json:"other"` // of another status, or of none
 	OtherAtLeast    bool          `json:"otherAtLeast"`
@@ -334,8 +305,6 @@ type QueueStatus struct {
 	Status  string `json:"status"`
 	Count   int64  `json:"count"`
 	AtLeast bool   `json:"atLeast"`
-	Open    bool   `json:"open"`
-	Bad     bool   `json:"bad"`
 }
 
 // QueueHere is how the instance that answered does with a queue.
@@ -346,7 +315,7 @@ type QueueHere struct {
 	Listener string `json:"listener"`
 }
 
-// QueueItem is a document of a work queue. What follows on ETag is of a single one.
+// QueueItem is a document of a work queue. What follows on LastErrorCode is of a single one.
 type QueueItem struct {
 	ID            string            `json:"id"`
 	Tenant        string            `json:"tenant"`
@@ -360,7 +329,6 @@ type QueueItem struct {
 	Owner         string            `json:"owner"`
 	LastError     string            `json:"lastError"`
 	LastErrorCode string            `json:"lastErrorCode"`
-	ETag          string            `json:"etag"`
 
 	Document  json.RawMessage `json:"document"`
 	History   []QueueEvent    `json:"history"`
@@ -371,7 +339,6 @@ type QueueItem struct {
 // QueueEvent is something that happened to a document.
 type QueueEvent struct {
 	At   time.Time `json:"at"` // zero: it is not known
-	Kind string    `json:"kind"`
 	Text string    `json:"text"`
 }
 
