@@ -45,6 +45,3 @@ type Actor struct {
 // Service is the actor of what happens by itself. It has no role: the machine
 // lists what only it may do.
 func Service() Actor { return Actor{Name: "relay"} }
-
-// IsService reports whether a is the service itself.
-func (a Actor) IsService() bool { return a == Service() }
