@@ -98,7 +98,7 @@ func (c *Claim) named() []zap.Field {
 	fields := []zap.Field{zap.Int("attempt", c.Attempt)}
 	for _, name := range c.queue.vocabulary.Logged {
 		text, _ := c.Data[name].(string)
-		fields = append(fields, zap.String(name, short(text)))
+		fields = append(fields, zap.String(name, Clip(text, maxError)))
 	}
 	return fields
 }

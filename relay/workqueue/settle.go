@@ -3,9 +3,7 @@ package workqueue
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
@@ -106,7 +104,7 @@ func (c *Claim) fields(s settlement, read time.Time) fieldUpdates {
 	switch {
 	case s.bare:
 	case s.failure != nil:
-		set.put(v.Fields.LastError, short(s.failure.Err.Error()))
+		set.put(v.Fields.LastError, Clip(s.failure.Err.Error(), maxError))
 		set.put(v.Fields.LastErrorCode, s.failure.Code)
 	case !s.keep:
 		set.put(v.Fields.LastError, nil)
@@ -123,17 +121,4 @@ func (c *Claim) fields(s settlement, read time.Time) fieldUpdates {
 		set.add(u)
 	}
 	return set
-}
-
-// short is an error's text as a document keeps it.
-func short(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxError {
-		return text
-	}
-	text = text[:maxError]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text
 }

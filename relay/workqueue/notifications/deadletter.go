@@ -46,8 +46,8 @@ func (h *Handler) bury(batch *workqueue.Batch, c *workqueue.Claim, f workqueue.F
 	snapshot, truncated := snapshotOf(c.Data)
 	dedupeKey, _ := c.Data[fieldDedupeKey].(string)
 	fields := map[string]any{
-		fieldSourceEventID: c.Ref.ID, fieldDedupeKey: clip(dedupeKey, maxKeyBytes), fieldPayloadSnapshot: snapshot,
-		fieldErrorCode: f.Code, fieldErrorMessage: clip(f.Err.Error(), maxMessageBytes), fieldAttempts: f.Attempts,
+		fieldSourceEventID: c.Ref.ID, fieldDedupeKey: workqueue.Clip(dedupeKey, maxKeyBytes), fieldPayloadSnapshot: snapshot,
+		fieldErrorCode: f.Code, fieldErrorMessage: workqueue.Clip(f.Err.Error(), maxMessageBytes), fieldAttempts: f.Attempts,
 		fieldCreatedAt: firestore.ServerTimestamp,
 	}
 	if truncated {

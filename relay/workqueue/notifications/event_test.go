@@ -141,16 +141,6 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	t.Parallel()
-	if got := clip("añb", 2); got != "a" {
-		t.Errorf("cut within a letter: %q", got)
-	}
-	if got := clip("a\xff", 10); got != "a\uFFFD" {
-		t.Errorf("no UTF-8: %q", got)
-	}
-}
-
 func TestDays(t *testing.T) {
 	t.Parallel()
 	hour := func(text string) Stats {

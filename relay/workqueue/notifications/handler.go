@@ -124,7 +124,7 @@ func (h *Handler) after(err error, number int) Result {
 func (h *Handler) tell(path string, e event, number int, sum progress, took time.Duration, word string, err error) {
 	fields := []zap.Field{
 		zap.String("eventId", e.id), zap.String("clientId", e.tenant.ClientID), zap.String("condominiumId", e.tenant.CondominiumID),
-		zap.String("dedupeKey", clip(e.dedupeKey, 200)), zap.Int("attempts", number), zap.Int("recipientsCount", sum.recipients),
+		zap.String("dedupeKey", workqueue.Clip(e.dedupeKey, 200)), zap.Int("attempts", number), zap.Int("recipientsCount", sum.recipients),
 		zap.Int64("latencyMs", took.Milliseconds()), zap.String("result", string(sum.result)),
 	}
 	if sum.result == Emitted || sum.result == Deduped {

@@ -1,10 +1,6 @@
 package notifications
 
-import (
-	"strings"
-	"time"
-	"unicode/utf8"
-)
+import "time"
 
 // sizeOf is about what Firestore counts for a value, in bytes.
 func sizeOf(v any) int {
@@ -48,17 +44,4 @@ func depthOf(v any) int {
 		return 0
 	}
 	return deepest + 1
-}
-
-// clip cuts a text to so many bytes.
-func clip(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	text = text[:most]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text
 }
