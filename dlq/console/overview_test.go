@@ -173,7 +173,7 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 		}, "relay-9 does not renew its lease of wsOutbox", "another instance takes it", true},
 		{"a lease has lapsed", func(f *fixture) {
 			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Lease = "lapsed" })
-		}, "The lease of wsOutbox was not renewed in time", "whether Firestore is slow", true},
+		}, "The lease of wsOutbox was not renewed in time", "the log line &#34;renew leases, trying again&#34; says why", true},
 		{"another instance's is sick", func(f *fixture) {
 			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Owner, o.Here, o.Ready, o.Listeners = "relay-2", false, false, nil })
 		}, "wsOutbox is not well, says its owner relay-2", "/readyz", true},

@@ -241,7 +241,7 @@ func outboxTroubles(list *admin.OutboxList) []trouble {
 			t.Do = "nothing for half a minute: another instance takes it. Else see whether another runs"
 		case o.Lease == "lapsed":
 			t.What = fmt.Sprintf("The lease of %s was not renewed in time: its deliveries wait.", name)
-			t.Do = "see whether Firestore is slow; the lease is renewed or lost within seconds"
+			t.Do = "nothing for half a minute: it is renewed or lost by then. Else Firestore is slow, or takes no writes: the log line \"renew leases, trying again\" says why"
 		case !o.Here && !o.Ready:
 			t.What, t.Do = fmt.Sprintf("%s is not well, says its owner %s.", name, orNobody(o.Owner)), "see that instance's log, or its /readyz"
 		default:

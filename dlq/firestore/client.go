@@ -23,7 +23,7 @@ type Client struct {
 // opts say where Firestore is; they bring no connection, and no variable of the
 // environment is looked at for an emulator.
 func Open(ctx context.Context, project, database string, opts ...option.ClientOption) (*Client, error) {
-	generated, err := vkit.NewClient(ctx, append([]option.ClientOption{readHere, heard}, opts...)...)
+	generated, err := vkit.NewClient(ctx, append([]option.ClientOption{readHere, heard, answers}, opts...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -41,9 +41,10 @@ func (c *Client) commit(ctx context.Context, writes []dlq.Write) ([]time.Time, e
 	if err != nil {
 		return nil, err
 	}
+	ctx, last := KeepLastAnswer(ctx)
 	res, err := c.generated.Commit(c.Outgoing(ctx), req)
 	if err != nil {
-		return nil, err
+		return nil, last.Explain(err)
 	}
 	if got := len(res.GetWriteResults()); got != len(sent) {
 		return nil, fmt.Errorf("the answer holds %d results of %d writes", got, len(sent))

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
+	dlqfirestore "outboxrelay/dlq/firestore"
 )
 
 // atOnce is the number of records in one transaction. All of them get
@@ -101,7 +102,8 @@ func fitting(records []Record) (n int) {
 }
 
 func createAll(ctx context.Context, client *firestore.Client, records []Record) error {
-	return client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
+	ctx, last := dlqfirestore.KeepLastAnswer(ctx)
+	return last.Explain(client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 		for _, r := range records {
 			r.Fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp
 			if err := tx.Create(client.Collection(r.Outbox).Doc(r.ID), r.Fields); err != nil {
@@ -109,5 +111,5 @@ func createAll(ctx context.Context, client *firestore.Client, records []Record) 
 			}
 		}
 		return nil
-	})
+	}))
 }

@@ -21,7 +21,7 @@ func why(err error) string {
 	if s, ok := status.FromError(err); ok && s.Code() != codes.OK {
 		text = s.Code().String() + ": " + s.Message()
 	}
-	if errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded {
+	if codeOf(err) == codes.DeadlineExceeded {
 		text = "no answer in time: " + text
 	}
 	text = strings.Join(strings.Fields(text), " ")
@@ -34,16 +34,14 @@ func why(err error) string {
 // codeOf is the gRPC code of err, also where a deadline ended the client's own
 // waiting.
 func codeOf(err error) codes.Code {
+	if s, ok := status.FromError(err); ok {
+		return s.Code()
+	}
 	switch {
-	case err == nil:
-		return codes.OK
 	case errors.Is(err, context.DeadlineExceeded):
 		return codes.DeadlineExceeded
 	case errors.Is(err, context.Canceled):
 		return codes.Canceled
-	}
-	if s, ok := status.FromError(err); ok {
-		return s.Code()
 	}
 	if h, ok := errors.AsType[*googleapi.Error](err); ok {
 		switch h.Code {
@@ -79,6 +77,8 @@ func (e *exam) refused(check, did, api, role string, err error) Finding {
 		f.Mend = []string{e.grant(role)}
 	case code == codes.Unauthenticated:
 		f.Mend = []string{loginCommand}
+	case code == codes.ResourceExhausted:
+		f.Hint = "it answers and refuses: a quota or a daily limit of the project is used up; raise it, or wait until it begins anew; an emulator's log says what is full"
 	case code == codes.Canceled:
 		f.Result, f.Detail = Skip, "interrupted"
 	default:

@@ -110,8 +110,9 @@ var firestoreCalls = []firestoreCall{
 func (e *exam) try(ctx context.Context, g *Group, client *sdk.Client, call firestoreCall) {
 	ctx, cancel := within(ctx)
 	defer cancel()
+	ctx, last := dlqfirestore.KeepLastAnswer(ctx)
 	if err := call.do(ctx, client); err != nil {
-		g.add(e.refused(call.check, call.did, firestoreAPI, firestoreRole, err))
+		g.add(e.refused(call.check, call.did, firestoreAPI, firestoreRole, last.Explain(err)))
 		return
 	}
 	g.ok(call.check, call.did, "%s", call.fine)

@@ -23,11 +23,13 @@ func (e *exam) leases(ctx context.Context, g *Group, client *dlqfirestore.Client
 		return
 	}
 	var live []lease.Instance
+	stale := 0
 	for _, i := range instances {
 		switch {
 		case i.Live && !i.Stopping:
 			live = append(live, i)
 		case !i.Live:
+			stale++
 			g.add(Finding{
 				Check: check, Result: Warn, Subject: i.Name, Did: did, Detail: fmt.Sprintf("this instance has not renewed itself for %v: it crashed or hangs", i.Age.Round(time.Second)),
 				Hint: "look at its log; a live instance removes the entry after ten of its terms",
@@ -36,7 +38,12 @@ func (e *exam) leases(ctx context.Context, g *Group, client *dlqfirestore.Client
 	}
 	if len(live) == 0 {
 		f := Finding{Check: check, Result: OK, Did: did, Detail: "no instance runs"}
-		if e.Service != nil {
+		switch {
+		case e.Service == nil:
+		case stale > 0:
+			f.Result, f.Detail = Fail, "no instance renews itself here, though a service is said to run: it cannot write to this Firestore, or works on another project or database"
+			f.Hint = "its log says why (\"renew leases, trying again\"); is documents' writing refused above, too?"
+		default:
 			f.Result, f.Detail = Fail, "no instance is registered here, though a service is said to run: it works on another project or database"
 			f.Hint = "compare GOOGLE_CLOUD_PROJECT and FIRESTORE_DATABASE of the service with those given here"
 		}
