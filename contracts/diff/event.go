@@ -80,7 +80,7 @@ func (d *differ) ways(where string, was, is []string) {
 		lost, gained = without(lost, []string{lost[at]}), without(gained, []string{name})
 	}
 	d.names(where, "targets", lost, gained,
-		Breaking, "who gets it by way of that target gets none any more", "leave the target until nobody reads it there",
+		Breaking, "who gets it by way of that target gets none any more, nor what waits for it, as while it is out", "leave the target until nobody reads it there, and nothing waits for it (relay_target_waiting_records)",
 		"what is undelivered and what comes goes there as well; what was delivered or is dead before does not")
 }
 

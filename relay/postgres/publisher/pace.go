@@ -17,7 +17,7 @@ type report struct {
 	batch     int        // how many could be claimed
 	alone     bool       // no other process was at work, for all that the claim saw
 	more      bool       // there may be rows beyond what the claim looked at
-	published int        // rows acknowledged and marked
+	published int        // rows acknowledged; marked as well where there is no err
 	outage    bool       // the topic is out
 	err       error
 }
@@ -74,7 +74,7 @@ func (p *pace) look() look {
 // next is the wait after a round. awake tells whether a notification may cut it short: not where
 // something is out.
 func (p *pace) next(r report) (wait time.Duration, awake bool) {
-	if r.published > 0 {
+	if r.published > 0 && r.err == nil { // else the same rows are published again
 		p.row = 0
 	}
 	if r.err != nil || r.outage {

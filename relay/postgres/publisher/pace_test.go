@@ -25,6 +25,18 @@ func TestPace(t *testing.T) {
 			t.Errorf("wait is %v, awake is %v", wait, awake)
 		}
 	})
+	t.Run("what cannot be marked is published again ever more rarely", func(t *testing.T) {
+		p := fresh()
+		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second} {
+			if wait, awake := p.next(report{claimed: 4, published: 4, batch: 10, err: errors.New("no space left")}); wait != want || awake {
+				t.Errorf("wait is %v, awake is %v, want %v", wait, awake, want)
+			}
+		}
+		p.next(report{claimed: 4, published: 4, batch: 10})
+		if p.row != 0 {
+			t.Errorf("a round that marked leaves %d failures in a row", p.row)
+		}
+	})
 	t.Run("what others have is looked past", func(t *testing.T) {
 		p := fresh()
 		for range 3 {
