@@ -21,7 +21,8 @@ const envDatabase = "DATABASE_URL"
 // maxConnections are those of a round, of a look at readiness or metrics, and one to spare.
 const maxConnections = 4
 
-// connectWithin is how long one address may take where the URL says nothing (connect_timeout). Some of them fit
+// connectWithin is how long one address may take where the URL says nothing (connect_timeout), or 0, which to libpq is without end: a
+// connection that hangs so would keep its place of the pool for ever. Some of them fit
 // into what a round may take for its claim; the pool's own are two minutes, in which what hangs holds a place of it.
 const connectWithin = 5 * time.Second
 

@@ -60,6 +60,7 @@ func TestConnectTimeoutOfTheURL(t *testing.T) {
 		"postgres://u@localhost/d":                    connectWithin,
 		"postgres://u@a,b/d?connect_timeout=33":       33 * time.Second,
 		"host=localhost dbname=d connect_timeout=120": 2 * time.Minute,
+		"postgres://u@localhost/d?connect_timeout=0":  connectWithin, // to libpq it is without end
 	} {
 		config, err := databaseFlags{}.config(shell.LookupIn(map[string]string{envDatabase: text}))
 		if err != nil || config.ConnConfig.ConnectTimeout != want {
