@@ -19,3 +19,9 @@ func CheckMark(consumer, eventID string, ttl time.Duration) error {
 	}
 	return nil
 }
+
+// UnknownState is what CheckAndMarkProcessed answers of an event in a state that its version does not know: the newer
+// version that wrote it may have handled the event or not, and neither may be told.
+func UnknownState(state string) error {
+	return fmt.Errorf("it is in state %q, which this version does not know: a newer one may have handled it", state)
+}

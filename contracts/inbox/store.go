@@ -27,7 +27,8 @@ type Store interface {
 	Settle(ctx context.Context, ref Ref, end End, ttl time.Duration) error
 	// CheckAndMarkProcessed is the short form, without claim and order: it marks the event
 	// processed for ttl and returns false, or true where it was processed before. Of
-	// several that ask at the same time one gets false. What CheckMark finds fault with is refused.
+	// several that ask at the same time one gets false. What CheckMark finds fault with is refused, and so is an event
+	// in a state that this version does not know.
 	CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error)
 }
 

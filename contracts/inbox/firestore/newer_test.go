@@ -1,6 +1,7 @@
 package firestore_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ func TestEventInAStateOfANewerVersionIsNotHandled(t *testing.T) {
 	ask.Token = "b"
 	if c, err := store.Claim(t.Context(), ask); err != nil || c.Verdict != inbox.Busy {
 		t.Errorf("got %v, %v, want it busy", c.Verdict, err)
+	}
+	if already, err := store.CheckAndMarkProcessed(t.Context(), "c", "one", time.Hour); already || err == nil || !strings.Contains(err.Error(), `"superseded"`) {
+		t.Errorf("already processed is %v and %v, want an error that names the state", already, err)
 	}
 	become("processed")
 	if c, err := store.Claim(t.Context(), ask); err != nil || c.Verdict != inbox.Processed {

@@ -43,7 +43,7 @@ func (s *Store) makeMark(ctx context.Context, mark event, ttl time.Duration) (al
 	return false, err
 }
 
-// setMark writes over a document that has expired, or is of an event under way. One of the same
+// setMark writes over a document that has expired, or is of an event under way or dead. One of the same
 // token is its own, of which the answer was lost.
 func (s *Store) setMark(ctx context.Context, mark event, ttl time.Duration) (alreadyProcessed bool, err error) {
 	doc := s.doc(mark.Consumer, mark.EventID)
@@ -52,9 +52,13 @@ func (s *Store) setMark(ctx context.Context, mark event, ttl time.Duration) (alr
 		if err != nil {
 			return err
 		}
-		if e.State == processed {
+		switch e.State {
+		case processed:
 			alreadyProcessed = e.Token != mark.Token
 			return nil
+		case "", claimed, waiting, dead:
+		default:
+			return inbox.UnknownState(e.State)
 		}
 		alreadyProcessed, mark.ExpireAt = false, now.Add(ttl)
 		return tx.Set(doc, mark)

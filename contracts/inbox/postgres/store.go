@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"outboxrelay/contracts"
@@ -238,24 +237,4 @@ func ended(what string, ref inbox.Ref, held bool, err error) error {
 		return fmt.Errorf("%s event %s in Postgres: %w", what, ref.EventID, inbox.ErrLost)
 	}
 	return nil
-}
-
-// CheckAndMarkProcessed implements inbox.Store.
-func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
-	if err := inbox.CheckMark(consumer, eventID, ttl); err != nil {
-		return false, fmt.Errorf("mark event %s in Postgres: %w", eventID, err)
-	}
-	batch := newBatch()
-	batch.Queue(`
-		INSERT INTO inbox_events AS e (consumer, event_id, aggregate_id, version, state, token, lease_until, next_attempt_at, expires_at)
-		VALUES ($1, $2, '', 0, 'processed', '', clock_timestamp(), '-infinity', clock_timestamp() + $3::interval)
-		ON CONFLICT (consumer, event_id) DO UPDATE SET state = 'processed', token = '', expires_at = excluded.expires_at
-		WHERE e.state <> 'processed' OR e.expires_at <= clock_timestamp()`, consumer, eventID, ttl).Exec(func(tag pgconn.CommandTag) error {
-		alreadyProcessed = tag.RowsAffected() == 0
-		return nil
-	})
-	if err := s.send(ctx, batch); err != nil {
-		return false, fmt.Errorf("mark event %s in Postgres: %w", eventID, err)
-	}
-	return alreadyProcessed, nil
 }

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,13 @@ func TestEventInAStateOfANewerVersionIsNotHandled(t *testing.T) {
 	}
 	if got := claim("1", "b", 1); got != inbox.Busy {
 		t.Errorf("the claim is %v, want it busy", got)
+	}
+	already, err := store.CheckAndMarkProcessed(t.Context(), "billing", "1", time.Hour)
+	if already || err == nil || !strings.Contains(err.Error(), `"superseded"`) {
+		t.Errorf("already processed is %v and %v, want an error that names the state", already, err)
+	}
+	if got := claim("1", "b", 1); got != inbox.Busy {
+		t.Errorf("after the short form the claim is %v, want it busy still", got)
 	}
 	if got := claim("2", "c", 2); got != inbox.Behind {
 		t.Errorf("the claim of the next is %v, want it behind", got)

@@ -91,17 +91,20 @@ end
 return 1
 `)
 
-// checkAndMarkScript answers 1 where the event was processed before. ARGV: token, ttl in ms. The
-// client repeats what it heard no answer to: a mark of the same token is that one's own.
+// checkAndMarkScript answers 1 where the event was processed before, else 0, and the state where that is not known: then
+// there is no mark. ARGV: token, ttl in ms. The client repeats what it heard no answer to: a mark of the same token
+// is that one's own.
 var checkAndMarkScript = goredis.NewScript(`
+local e = redis.call('HMGET', KEYS[2], 'state', 'aggregate', 'member')
+local known = not e[1] or e[1] == 'claimed' or e[1] == 'waiting' or e[1] == 'dead'
+if not known and redis.call('EXISTS', KEYS[1]) == 0 then return {'0', e[1]} end
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-	if redis.call('GET', KEYS[1]) == ARGV[1] then return 0 end
-	return 1
+	if redis.call('GET', KEYS[1]) == ARGV[1] then return {'0', ''} end
+	return {'1', ''}
 end
-local e = redis.call('HMGET', KEYS[2], 'aggregate', 'member')
-if e[1] then
-	redis.call('ZREM', e[1], e[2])
+if e[2] then
+	redis.call('ZREM', e[2], e[3])
 	redis.call('DEL', KEYS[2])
 end
-return 0
+return {'0', ''}
 `)

@@ -115,11 +115,17 @@ func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID str
 	if err := inbox.CheckMark(consumer, eventID, ttl); err != nil {
 		return false, fmt.Errorf("mark event %s in Redis: %w", eventID, err)
 	}
-	already, err := checkAndMarkScript.Run(ctx, s.client, keys(consumer, eventID, ""), uuid.NewString(), millis(ttl)).Bool()
-	if err != nil {
-		return false, fmt.Errorf("mark event %s in Redis: %w", eventID, err)
+	answer, err := checkAndMarkScript.Run(ctx, s.client, keys(consumer, eventID, ""), uuid.NewString(), millis(ttl)).StringSlice()
+	switch {
+	case err != nil:
+	case len(answer) != 2:
+		err = fmt.Errorf("the answer is %q", answer)
+	case answer[1] != "":
+		err = inbox.UnknownState(answer[1])
+	default:
+		return answer[0] == "1", nil
 	}
-	return already, nil
+	return false, fmt.Errorf("mark event %s in Redis: %w", eventID, err)
 }
 
 // millis is what Redis counts in; it refuses less than one.
