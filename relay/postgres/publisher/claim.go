@@ -13,8 +13,12 @@ import (
 
 // beginSQL opens a round. A generic plan would be made for any number of rows, and sort; to compile a plan takes
 // longer than to run it; a publisher that hangs loses its locks. A stricter isolation, which may be the database's default, would
-// have publishers fail each other's rounds after they have published.
-const beginSQL = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'`
+// have publishers fail each other's rounds after they have published. Row-level security would hide rows without a word, all of them or an
+// aggregate's head: off is that the database refuses to read the table so.
+const (
+	beginSQL    = beginAnySQL + `; SET LOCAL plan_cache_mode = force_custom_plan`
+	beginAnySQL = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL row_security = off`
+)
 
 // beginIndexedSQL opens one where the optional index is. The planner may hold it cheaper to sort the backlog than
 // to read the oldest by the index that has them in order, of a table without statistics above all; it never is.
@@ -26,7 +30,7 @@ const beginWalkSQL = beginIndexedSQL + `; SET LOCAL enable_incremental_sort = of
 // beginNearSQL opens one whose claim is near. Its plan is made once for each connection: to make it takes as long as
 // to run it. What such a plan is made for, any number of rows, can mislead it no more: both of its looks are by
 // the index.
-const beginNearSQL = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off`
+const beginNearSQL = beginAnySQL + `; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off`
 
 // claimSQL locks what a round may publish, where the optional index is not. It looks at the oldest unpublished rows up to the
 // window ($1), without the aggregates that are held ($3) and those whose head is parked ($4). What comes first
