@@ -24,8 +24,9 @@ const (
 // to read the oldest by the index that has them in order, of a table without statistics above all; it never is.
 const beginIndexedSQL = beginSQL + `; SET LOCAL enable_sort = off`
 
-// beginWalkSQL opens one whose claim walks over aggregates, which is by the optional index alone.
-const beginWalkSQL = beginIndexedSQL + `; SET LOCAL enable_incremental_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off`
+// beginWalkSQL opens one whose claim walks over aggregates, which is by the optional index alone. Postgres 12 has no incremental sort,
+// and fails where one turns it off.
+const beginWalkSQL = beginIndexedSQL + `; SELECT set_config(name, 'off', true) FROM pg_settings WHERE name = 'enable_incremental_sort'; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off`
 
 // beginNearSQL opens one whose claim is near. Its plan is made once for each connection: to make it takes as long as
 // to run it. What such a plan is made for, any number of rows, can mislead it no more: both of its looks are by
