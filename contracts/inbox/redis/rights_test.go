@@ -25,7 +25,7 @@ func TestConformsWithTheRightsOfThePage(t *testing.T) {
 	}
 	admin, name := redistest.Client(t), "inbox-"+uuid.NewString()
 	args := []any{"ACL", "SETUSER", name, "on", ">PASSWORD"}
-	for _, rule := range strings.Fields(strings.ReplaceAll(string(found[1]), "'", "")) {
+	for rule := range strings.FieldsSeq(strings.ReplaceAll(string(found[1]), "'", "")) {
 		args = append(args, rule)
 	}
 	if err := admin.Do(t.Context(), args...).Err(); err != nil {
