@@ -159,7 +159,7 @@ func (r *Relay) conclude(ctx context.Context, e *entry, out ier.Outcome, gated [
 }
 
 // goesOn does with a record what its round of delivery led to, unless somebody else
-// settled it meanwhile.
+// settled it meanwhile: in backoff it would hold up the replay of its dead letter.
 func (r *Relay) goesOn(tried feed.Tried, failed failures) lanes.Verdict {
 	e := entryOf(tried.Record)
 	o := e.outbox

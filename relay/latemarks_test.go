@@ -63,16 +63,7 @@ func replaysALateLetterOnce(t *testing.T, c *cloud) {
 	r := f.run()
 	f.append([]*contracts.Record{record}, 1)
 	f.eventually("it waits in memory", func() bool { return f.fields(record.Path())["status"] == "retrying" })
-	fields := f.fields(record.Path())
-	fields["status"] = string(contracts.Dead)
-	item := &dlq.Item{
-		ID: dlq.ID(record.IdempotencyKey), Tier: contracts.ReviewRequired, OriginalTier: contracts.ReviewRequired, State: contracts.DeadAwaitingReview,
-		Reason: contracts.AttemptsExhausted, Outbox: record.Outbox, RecordPath: record.Path(), Record: record.ProducerFields(), EventID: record.EventID,
-		EventType: record.EventType, TraceID: record.TraceID, IdempotencyKey: record.IdempotencyKey, AggregateID: record.AggregateID, AggregateVersion: 1,
-		Lane: record.Lane, Attempts: 3, DeadAt: time.Now(),
-	}
-	item.Record[contracts.FieldCreatedAt] = fields[contracts.FieldCreatedAt]
-	f.leftBy(nil, nil, append(item.Burial(false), dlq.Write{Collection: record.Outbox, ID: record.ID, Op: dlq.OpSet, Fields: fields})...)
+	item := f.lateLetter(record)
 	if got := r.replay(item); !cmp.Equal(got.Acked, []string{"FUNNEL"}) {
 		t.Errorf("the replay reaches %v, want FUNNEL alone", got.Acked)
 	}
@@ -81,4 +72,55 @@ func replaysALateLetterOnce(t *testing.T, c *cloud) {
 	if n := f.messages(record.EventID); n != 2 {
 		t.Errorf("%d messages, want one for each of its two targets", n)
 	}
+}
+
+// Its turn ends while the letter's replay waits for that: nothing waits for another one of it.
+func TestReplayOfALateDeadLetterWaitsForNoRetry(t *testing.T) {
+	f := setup(t, newCloud(t))
+	f.withQueue(nil)
+	f.retries(3, 100*time.Hour)
+	record := f.record("schedOutbox", "ScheduleAssigned", "schedule", 1)
+	underWay, fails := make(chan struct{}), make(chan struct{})
+	var failed sync.Once
+	f.script(func(_ context.Context, target string, _ *contracts.Record) (err error) {
+		if target == "FUNNEL" {
+			failed.Do(func() {
+				close(underWay)
+				<-fails
+				err = failure(contracts.Attributable, "Internal")
+			})
+		}
+		return err
+	})
+	r := f.run()
+	f.append([]*contracts.Record{record}, 1)
+	<-underWay
+	item := f.lateLetter(record)
+	rounds := make(chan dlq.Round, 1)
+	go func() {
+		round, _ := r.relay.Replay(f.ctx, item)
+		rounds <- round
+	}()
+	f.eventually("the replay is queued", func() bool { return r.lane(contracts.StandardLane).Queued == 1 })
+	close(fails)
+	f.eventually("the replay is over", func() bool { return len(rounds) == 1 })
+	if got := <-rounds; !cmp.Equal(got.Acked, []string{"FUNNEL"}) {
+		t.Errorf("the replay reaches %v, want FUNNEL", got.Acked)
+	}
+}
+
+// lateLetter has r dead-lettered by an owner that lost its outbox.
+func (f *fixture) lateLetter(r *contracts.Record) *dlq.Item {
+	f.t.Helper()
+	fields := f.fields(r.Path())
+	fields["status"] = string(contracts.Dead)
+	item := &dlq.Item{
+		ID: dlq.ID(r.IdempotencyKey), Tier: contracts.ReviewRequired, OriginalTier: contracts.ReviewRequired, State: contracts.DeadAwaitingReview,
+		Reason: contracts.AttemptsExhausted, Outbox: r.Outbox, RecordPath: r.Path(), Record: r.ProducerFields(), EventID: r.EventID,
+		EventType: r.EventType, TraceID: r.TraceID, IdempotencyKey: r.IdempotencyKey, AggregateID: r.AggregateID, AggregateVersion: r.AggregateVersion,
+		Lane: r.Lane, Attempts: 3, DeadAt: time.Now().Truncate(time.Microsecond),
+	}
+	item.Record[contracts.FieldCreatedAt] = fields[contracts.FieldCreatedAt]
+	f.leftBy(nil, nil, append(item.Burial(false), dlq.Write{Collection: r.Outbox, ID: r.ID, Op: dlq.OpSet, Fields: fields})...)
+	return item
 }
