@@ -11,13 +11,13 @@ import (
 
 // beginning is the time from the take-over of an outbox to its first delivery.
 //
-// The owner before may be late: a retry mark of it that is applied between a look
-// at the records in backoff and a page of pending ones moves a record from the one
-// to the other behind our back, and younger ones of its aggregate would be
-// delivered before it. So those in backoff are looked at after a page was
-// read and before anything of it is taken, for as long as such a mark may come;
-// and nothing is delivered before each lane's first page is there, also of what
-// comes as strays.
+// The owner before may be late, or the process before where no lease says who owns: a
+// retry mark of it that is applied between a look at the records in backoff and a page
+// of pending ones moves a record from the one to the other behind our back, and younger
+// ones of its aggregate would be delivered before it. So those in backoff are looked at
+// after a page was read and before anything of it is taken, for as long as such a mark
+// may come; and nothing is delivered before each lane's first page is there, also of
+// what comes as strays.
 type beginning struct {
 	over  *atomic.Bool
 	pages *sync.WaitGroup // lanes whose first page is not there yet
@@ -29,14 +29,11 @@ type beginning struct {
 
 // newBeginning makes one that began at began. What the owner before wrote last is
 // applied within that long after.
-func newBeginning(lanes int, shared bool, began time.Time, within time.Duration) beginning {
+func newBeginning(lanes int, began time.Time, within time.Duration) beginning {
 	b := beginning{
 		over: new(atomic.Bool), pages: new(sync.WaitGroup), until: began.Add(within), looks: newJoint(), looked: new(atomic.Bool),
 	}
-	if b.pages.Add(lanes); !shared { // there was no other owner
-		b.over.Store(true)
-		b.until = time.Time{}
-	}
+	b.pages.Add(lanes)
 	return b
 }
 
@@ -61,13 +58,10 @@ func (o *outbox) lookAgain(ctx context.Context) {
 	})
 }
 
-// lookEarly has what is in backoff looked at beside the first pages, or before them
-// where nothing else orders them, if no mark of another owner can come any more.
+// lookEarly has what is in backoff looked at beside the first pages, if no mark of
+// another owner can come any more.
 func (o *outbox) lookEarly(ctx context.Context, g *errgroup.Group) {
-	switch {
-	case o.begun.over.Load():
-		o.lookAgain(ctx)
-	case !o.now().Before(o.begun.until):
+	if !o.now().Before(o.begun.until) {
 		g.Go(func() error { o.lookAgain(ctx); return nil })
 	}
 }

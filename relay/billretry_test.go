@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"outboxrelay/contracts"
 	localfirestore "outboxrelay/deploy/local/firestore"
@@ -50,7 +51,9 @@ func TestBillOfARetry(t *testing.T) {
 			sent := messages()
 			bill := f.bill("wsOutbox", func() {
 				if c.paged {
-					r = f.run()
+					// With leases, which tell that nobody had the outbox: else what is in backoff is
+					// looked at with each page, as a mark of an owner before may come.
+					r = f.member("only", time.Hour, nil).running
 				} else {
 					f.append(records, 25)
 				}

@@ -17,10 +17,10 @@ type idle struct {
 func (g idle) Idle() time.Duration { return g.since }
 
 // What is in backoff is looked at with each page for as long as a mark of the owner
-// before may come; after that, and where there was none, with the first pages alone.
+// before may come; after that, with the first pages alone. Without leases nobody knows
+// when the process before ended.
 func TestLateMarksAreLookedForWhileTheyMayCome(t *testing.T) {
 	r, _ := newTestRelay(t)
-	r.shared = true
 	now := time.Now()
 	r.now = func() time.Time { return now }
 	within := r.tuning.CommitTimeout
@@ -34,5 +34,9 @@ func TestLateMarksAreLookedForWhileTheyMayCome(t *testing.T) {
 		if o.begun.over.Load() {
 			t.Errorf("idle for %v: nothing is looked at before the first delivery", test.idle)
 		}
+	}
+	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
+	if got := o.begun.until.Sub(now); got != within || o.begun.over.Load() {
+		t.Errorf("without leases they may come for %v, want %v; deliveries begin at once: %v", got, within, o.begun.over.Load())
 	}
 }

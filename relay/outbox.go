@@ -67,7 +67,7 @@ func (r *Relay) newOutbox(share contracts.Share, g grant) *outbox {
 	}
 	o.guard = guard{o.log, r.metrics.panics}
 	o.newIntakes(r.memories)
-	o.begun = newBeginning(len(spec.Lanes()), r.shared, o.now(), r.tuning.CommitTimeout-g.Idle())
+	o.begun = newBeginning(len(spec.Lanes()), o.now(), r.tuning.CommitTimeout-g.Idle())
 	return o
 }
 

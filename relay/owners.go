@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -135,4 +134,5 @@ func (always) Ended() bool { return false }
 
 func (always) Since() time.Time { return time.Time{} }
 
-func (always) Idle() time.Duration { return math.MaxInt64 }
+// Idle is not known of the process before: it may have been killed a moment ago.
+func (always) Idle() time.Duration { return 0 }

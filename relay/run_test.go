@@ -63,6 +63,7 @@ func TestAGateThatOpensWithinARunLetsNothingOvertake(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
+	o.begun.over.Store(true)
 	in := o.intakes[0]
 	route := o.spec.Route("ScheduleAssigned") // to FUNNEL and NOTIF_ROUTER
 	entryOf := func(aggregate string, version, place int64) *entry {

@@ -46,6 +46,7 @@ func newTestRelay(t testing.TB) (*Relay, *contracts.Catalog) {
 func testEntry(t testing.TB, r *Relay, attempts int) *entry {
 	t.Helper()
 	o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, always{})
+	o.begun.over.Store(true)
 	route := o.spec.Route("ScheduleAssigned")
 	e := &entry{
 		outbox: o, route: route, lane: route.Lane, tier: route.Tier,
@@ -162,7 +163,7 @@ func TestDeliverHonoursAWaitFromBefore(t *testing.T) {
 func TestDeliverWaitsForTheBeginning(t *testing.T) {
 	r, _ := newTestRelay(t)
 	e := testEntry(t, r, 0)
-	e.outbox.begun = newBeginning(1, true, time.Time{}, 0)
+	e.outbox.begun = newBeginning(1, time.Time{}, 0)
 	verdicts := r.deliver(t.Context(), []*lanes.Task{{Work: e}, {Work: e}})
 	if v := verdicts[0]; v.Action != lanes.Retry || v.On != e.outbox.beginLabel() || verdicts[1].Action != lanes.Again {
 		t.Errorf("got %+v, want the run to wait for the beginning", verdicts)

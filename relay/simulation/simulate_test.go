@@ -24,7 +24,7 @@ var fewSeeds = []uint64{1, 18, 20, 27, 224, 2246}
 
 // fixedSeeds are those that the short form runs: some of each theme, and some that
 // found something.
-var fixedSeeds = []uint64{1, 2, 5, 8, 9, 11, 15, 18, 19, 20, 24, 25, 27, 30, 37, 42, 46, 57, 60, 70, 90, 224, 600, 854, 2214, 2246, 4591, 5311, 5494, 7590, 12513, 41113}
+var fixedSeeds = []uint64{1, 2, 5, 8, 9, 11, 15, 18, 19, 20, 24, 25, 27, 30, 37, 42, 46, 57, 60, 70, 90, 224, 600, 854, 2214, 2246, 4591, 5311, 5494, 7590, 12513, 41113, 77918}
 
 // TestSimulation runs the relay through scenarios that follow from seeds, and
 // judges what became of each record. The environment asks for more than the short
