@@ -3,6 +3,8 @@ package dlq
 import (
 	"fmt"
 	"runtime/debug"
+
+	"outboxrelay/contracts"
 )
 
 // panicError is a fault of the program. Whoever waits failures through knows it by
@@ -12,7 +14,9 @@ type panicError struct {
 	stack []byte
 }
 
-func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+func (p *panicError) Error() string {
+	return fmt.Sprintf("panic: %s\n%s", contracts.PanicText(p.value), p.stack)
+}
 
 // Panicked tells that it is a panic.
 func (p *panicError) Panicked() bool { return true }

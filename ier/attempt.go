@@ -80,10 +80,10 @@ func (r *Router) call(ctx context.Context, target Target, name string, parcels [
 		if p := recover(); p != nil {
 			r.cfg.Log.Error("target panicked", zap.String("target", name),
 				zap.String("traceId", parcels[0].Record.TraceID),
-				zap.String("panic", contracts.Clip(fmt.Sprint(p))), zap.ByteString("stack", debug.Stack()))
+				zap.String("panic", contracts.PanicText(p)), zap.ByteString("stack", debug.Stack()))
 			errs = fill(len(parcels), &contracts.Failure{
 				Kind: contracts.Attributable, Code: codePanic,
-				Err: fmt.Errorf("call target %s: panic: %v", name, p),
+				Err: fmt.Errorf("call target %s: panic: %s", name, contracts.PanicText(p)),
 			})
 		}
 	}()

@@ -105,10 +105,10 @@ func (t *HandlerTarget) handle(ctx context.Context, p Parcel) (err error) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			t.cfg.Log.Error("handler panicked", zap.String("target", t.cfg.Name), zap.String("traceId", p.Record.TraceID),
-				zap.String("panic", contracts.Clip(fmt.Sprint(thrown))), zap.ByteString("stack", debug.Stack()))
+				zap.String("panic", contracts.PanicText(thrown)), zap.ByteString("stack", debug.Stack()))
 			err = &contracts.Failure{
 				Kind: contracts.Attributable, Code: codePanic, Reason: t.cfg.Reason,
-				Err: fmt.Errorf("call handler %s: panic: %v", t.cfg.Name, thrown),
+				Err: fmt.Errorf("call handler %s: panic: %s", t.cfg.Name, contracts.PanicText(thrown)),
 			}
 		}
 	}()

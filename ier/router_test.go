@@ -78,7 +78,7 @@ func TestDeliverSortsAnswersIntoOutcomes(t *testing.T) {
 			want: []Outcome{
 				{Failed: []TargetFailure{{
 					Target: "A", Kind: contracts.Attributable, Code: "Panic",
-					Message: "call target A: panic: boom", At: at,
+					Message: "call target A: panic: string", At: at,
 				}}},
 				{Behind: []string{"A"}},
 			},

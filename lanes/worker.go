@@ -1,12 +1,13 @@
 package lanes
 
 import (
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
 )
 
 // open reports whether runs may start.
@@ -70,7 +71,7 @@ func (p *Pool) begin(a *aggregate, now time.Time) {
 func (p *Pool) handle(a *aggregate) (verdicts []Verdict) {
 	defer func() {
 		if v := recover(); v != nil {
-			verdicts = p.fault(a, fmt.Sprintf("panic: %v", v))
+			verdicts = p.fault(a, "panic: "+contracts.PanicText(v))
 		}
 	}()
 	verdicts = p.cfg.Handler(p.ctx, a.run)

@@ -1,7 +1,7 @@
 package relay
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"math"
 
@@ -77,7 +77,7 @@ func (o *outbox) unjudged(rec *contracts.Record, err error) contracts.Checked {
 func (d Doc) decoded() (fields map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			fields, err = d.parts(), fmt.Errorf("cannot be decoded: panic: %v", p)
+			fields, err = d.parts(), errors.New("cannot be decoded: panic: "+contracts.PanicText(p))
 		}
 	}()
 	return d.Fields(), nil

@@ -3,11 +3,12 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
 )
 
 // Parts of the relay that a fault of the program may end and that go on after it,
@@ -37,10 +38,10 @@ type guard struct {
 	panics *prometheus.CounterVec // part
 }
 
-// panicError is a panic as an error.
+// panicError is a panic as an error, which is logged.
 type panicError struct{ value any }
 
-func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+func (p *panicError) Error() string { return "panic: " + contracts.PanicText(p.value) }
 
 // panicked reports whether err is, or holds, a panic.
 func panicked(err error) bool {
@@ -53,7 +54,7 @@ func (g guard) do(part string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			g.panics.WithLabelValues(part).Inc()
-			g.log.Error("panic", zap.String("part", part), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			g.log.Error("panic", zap.String("part", part), zap.String("panic", contracts.PanicText(p)), zap.ByteString("stack", debug.Stack()))
 			err = &panicError{p}
 		}
 	}()

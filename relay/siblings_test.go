@@ -20,7 +20,7 @@ func TestASiblingThatFailsStopsTheRelay(t *testing.T) {
 	}{
 		{"returns an error", func(_ context.Context, fail <-chan struct{}) error { <-fail; return errors.New("broken") }, "run freezer: broken"},
 		{"returns nothing", func(_ context.Context, fail <-chan struct{}) error { <-fail; return nil }, "run freezer: returned before it was told to stop"},
-		{"panics", func(_ context.Context, fail <-chan struct{}) error { <-fail; panic("broken") }, "run freezer: panic: broken"},
+		{"panics", func(_ context.Context, fail <-chan struct{}) error { <-fail; panic("broken") }, "run freezer: panic: string"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

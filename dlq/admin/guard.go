@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq/admin/auth"
 )
 
@@ -60,7 +61,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guard) answer(a *answer, w http.ResponseWriter, r *http.Request, c *call) {
 	defer func() {
 		if p := recover(); p != nil {
-			g.log.Error("admin request panicked", append(c.fields(), zap.String("panic", panicText(p)), zap.ByteString("stack", debug.Stack()))...)
+			g.log.Error("admin request panicked", append(c.fields(), zap.String("panic", contracts.PanicText(p)), zap.ByteString("stack", debug.Stack()))...)
 			a.refuse(problem(http.StatusInternalServerError, "the service failed", "its log says why"), r.URL)
 		}
 	}()
@@ -78,14 +79,6 @@ func (g *guard) answer(a *answer, w http.ResponseWriter, r *http.Request, c *cal
 	if c.forbidden != "" {
 		g.turnedAway.note(r, c, c.who, "queue", c.forbidden)
 	}
-}
-
-// panicText tells a panic by its type where its text may hold data.
-func panicText(p any) string {
-	if err, ok := p.(interface{ RuntimeError() }); ok {
-		return fmt.Sprint(err)
-	}
-	return fmt.Sprintf("%T", p)
 }
 
 const (

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+
+	"outboxrelay/contracts"
 )
 
 // Server is the console. Close ends what it streams and samples.
@@ -75,14 +77,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, s.credentials(r))
 }
 
-// survive answers a request that panicked. The panic's text may hold data of a
-// record, so that its type alone is logged.
+// survive answers a request that panicked.
 func (s *server) survive(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
 	}
-	s.log.Error("console request panicked", zap.String("panic", fmt.Sprintf("%T", p)), zap.ByteString("stack", debug.Stack()))
+	s.log.Error("console request panicked", zap.String("panic", contracts.PanicText(p)), zap.ByteString("stack", debug.Stack()))
 	s.fail(w, r, visitor{}, &fault{http.StatusInternalServerError, "the console failed", "the service's log says why"})
 }
 

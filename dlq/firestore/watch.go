@@ -3,7 +3,6 @@ package firestore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -74,7 +74,7 @@ func (s standing) keep(snaps []*firestore.DocumentSnapshot) {
 func next(it *firestore.QuerySnapshotIterator, seen standing) (docs []dlq.Doc, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = status.Error(codes.Internal, fmt.Sprintf("the listener panicked: %v", p))
+			err = status.Error(codes.Internal, "the listener panicked: "+contracts.PanicText(p))
 		}
 	}()
 	snap, err := it.Next()

@@ -194,8 +194,8 @@ func TestPanicStopsTheSibling(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = r.Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "replayer") || !strings.Contains(err.Error(), "a fault of the program") {
-		t.Errorf("got %v, want an error that names the replayer and the fault", err)
+	if err == nil || !strings.Contains(err.Error(), "replayer") || !strings.Contains(err.Error(), "panic: string") {
+		t.Errorf("got %v, want an error that names the replayer and the panic", err)
 	}
 }
 

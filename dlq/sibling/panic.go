@@ -12,7 +12,9 @@ type panicError struct {
 	stack []byte
 }
 
-func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
+func (p *panicError) Error() string {
+	return fmt.Sprintf("panic: %s\n%s", text(p.value), p.stack)
+}
 
 // Panicked tells that it is a panic.
 func (p *panicError) Panicked() bool { return true }
@@ -35,4 +37,12 @@ func Panicked(err error) bool {
 		Panicked() bool
 	}](err)
 	return ok && p.Panicked()
+}
+
+// text is contracts.PanicText, of which this package knows nothing: the error is logged.
+func text(p any) string {
+	if err, ok := p.(interface{ RuntimeError() }); ok {
+		return fmt.Sprint(err)
+	}
+	return fmt.Sprintf("%T", p)
 }

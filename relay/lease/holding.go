@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -61,7 +62,7 @@ func (k *Keeper) begin(share string, idle time.Duration, updated, sent time.Time
 func (k *Keeper) guarded(ctx context.Context, l *Lease) (writes []dlq.Write) {
 	defer func() {
 		if p := recover(); p != nil {
-			k.log.Error("work of share panicked", zap.String("share", l.Share()), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			k.log.Error("work of share panicked", zap.String("share", l.Share()), zap.String("panic", contracts.PanicText(p)), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
 	return k.config.Work(ctx, l)

@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
 
+	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
 	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
@@ -131,7 +132,7 @@ func send(ctx context.Context, c *workqueue.Claim, channel Channel, m Message) (
 			return // the engine contains the panic
 		}
 		if p := recover(); p != nil {
-			c.Log.Error("panic of a channel", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			c.Log.Error("panic of a channel", zap.String("panic", contracts.PanicText(p)), zap.ByteString("stack", debug.Stack()))
 			err = MaybeSent(errors.New("the channel panicked"))
 		}
 	}()
