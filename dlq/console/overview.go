@@ -16,7 +16,7 @@ import (
 // overview is what the screen that everybody starts on shows.
 type overview struct {
 	Instance  string
-	Elsewhere int // outboxes, or shards of them, that others relay: their lag and breakers are not known here
+	Elsewhere string // how many outboxes, or shards of them, others relay: their lag and breakers are not known here; "": none
 	Troubles  []trouble
 	Wrong     int // of these, how many cannot wait
 	Lanes     []laneFigures
@@ -93,7 +93,7 @@ func (s *server) overview(ctx context.Context, v *visit) (*page, error) {
 	}
 	all := s.samples.all()
 	o := overview{
-		Instance: f.lanes.Instance, Outboxes: f.outboxes.Items, Leader: f.outboxes.QueueOwner, Targets: f.targets.Items, Troubles: troublesOf(f, all),
+		Instance: f.lanes.Instance, Elsewhere: elsewhereInWords(f.outboxes), Outboxes: f.outboxes.Items, Leader: f.outboxes.QueueOwner, Targets: f.targets.Items, Troubles: troublesOf(f, all),
 	}
 	for _, t := range o.Troubles {
 		if t.Bad {
@@ -103,18 +103,13 @@ func (s *server) overview(ctx context.Context, v *visit) (*page, error) {
 	for _, l := range f.lanes.Items {
 		o.Lanes = append(o.Lanes, figuresOf(l, all))
 	}
-	for _, each := range f.outboxes.Items {
-		if each.Owner != "" && !each.Here {
-			o.Elsewhere++
-		}
-	}
 	if f.summary != nil {
 		o.Freezes, o.Counted = f.summary.Freezes, f.summary.At
 		for _, t := range f.summary.Tiers {
 			o.Tiers = append(o.Tiers, tierFigures{t, tierMeans[t.Tier]})
 		}
 	}
-	o.Quiet = quietOf(f, o.Elsewhere > 0)
+	o.Quiet = quietOf(f, o.Elsewhere != "")
 	return &page{Title: "Overview", Section: "overview", Follows: []string{topicClock}, Content: o}, nil
 }
 
@@ -127,7 +122,7 @@ func quietOf(f *facts, shared bool) []string {
 	}
 	out := []string{
 		fmt.Sprintf("Every lane runs, and %s within its SLA (%s).", lanes, plural(len(f.lanes.Items), "lane", "lanes")),
-		fmt.Sprintf("Every outbox is listened to (%s), and every target %s (%d).", plural(len(f.outboxes.Items), "outbox", "outboxes"), targets, len(f.targets.Items)),
+		fmt.Sprintf("Every outbox is listened to (%s), and every target %s (%d).", outboxesInWords(f.outboxes), targets, len(f.targets.Items)),
 		"No dead letter waits for a person, and no aggregate is frozen.",
 	}
 	if f.queues != nil && len(f.queues.Items) > 0 {

@@ -124,6 +124,30 @@ func TestOverviewSaysWhoseFiguresItHas(t *testing.T) {
 	}
 }
 
+// TestOverviewCountsOutboxesAndTheirShards: a shard is no outbox, and has the number that
+// its records, the API and the table below say.
+func TestOverviewCountsOutboxesAndTheirShards(t *testing.T) {
+	f := setup(t)
+	f.status.set(func(s *status) {
+		ours := s.outboxes[0]
+		ours.Shards = 2
+		theirs := ours
+		theirs.Shard, theirs.Owner, theirs.Here, theirs.Listeners = 1, "relay-2", false, nil
+		s.outboxes = []admin.OutboxStatus{ours, theirs, s.outboxes[1]}
+	})
+	_, page := f.person("dev-viewer").get("/")
+	for _, want := range []string{"Others relay 1 of 3 shards of 2 outboxes: the metrics tell how they do", "Every outbox is listened to (2 outboxes in 3 shards)", "shard 1 of 2"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	f.status.set(func(s *status) { s.outboxes[1].Lease, s.outboxes[1].Owner = "free", "" })
+	_, page = f.person("dev-viewer").get("/")
+	if want := "Nobody relays " + f.catalog.Outboxes[0].Name + " (shard 1 of 2)."; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+}
+
 // TestOverviewTellsEachTrouble: each is told in words, with what to do.
 func TestOverviewTellsEachTrouble(t *testing.T) {
 	t.Parallel()
@@ -163,8 +187,8 @@ func TestOverviewTellsEachTrouble(t *testing.T) {
 			})
 		}, "Target FUNNEL does not answer (Unavailable). Records wait for it: 1,200 of wsOutbox", "mend topic ier-funnel-standard", true},
 		{"a target is out and nothing waits", func(f *fixture) {
-			f.status.targetNamed("CLAIMS_HANDLER", func(t *admin.TargetStatus) { t.State = "half-open" })
-		}, "Nothing waits for it here; accOutbox would", "mend what its handler calls. It stays so here until there is a record to probe it with", true},
+			f.status.targetNamed("CLAIMS_HANDLER", func(t *admin.TargetStatus) { t.State, t.Reason = "open", "Unavailable" })
+		}, "Target CLAIMS_HANDLER did not answer when it was tried last (Unavailable). Nothing waits for it here; accOutbox would", "it stays so here until there is a record to probe it with. Else mend what its handler calls", false},
 		{"nobody relays", func(f *fixture) {
 			f.status.outboxNamed("wsOutbox", func(o *admin.OutboxStatus) { o.Lease, o.Owner, o.Here = "free", "", false })
 		}, "Nobody relays wsOutbox", "whether an instance runs", true},
@@ -258,7 +282,7 @@ func TestOverviewFollowsWithoutAReload(t *testing.T) {
 	p.Shows("Nothing is wrong.")
 	eval[bool](p, "(window.mark = 1, true)")
 	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) { t.State, t.Reason = "open", "Unavailable" })
-	p.Shows("Target FUNNEL does not answer")
+	p.Shows("Target FUNNEL did not answer")
 	f.status.targetNamed("FUNNEL", func(t *admin.TargetStatus) { t.State, t.Reason = "closed", "" })
 	p.Shows("Nothing is wrong.")
 	if !eval[bool](p, "window.mark === 1") {

@@ -125,33 +125,32 @@ func waiting(tier contracts.Tier, s admin.StateSummary) []trouble {
 	return []trouble{t}
 }
 
-// targetTroubles are the targets that do not answer.
+// targetTroubles are the targets that do not answer. One that nothing waits for can
+// wait: no record is late by it, and the alert does not tell of it either.
 func targetTroubles(list *admin.TargetList) []trouble {
 	var out []trouble
 	for _, t := range list.Items {
 		if t.State == "closed" {
 			continue
 		}
-		who, then := unheld(t), "It stays so here until there is a record to probe it with"
-		if n := len(t.Waiting); n > 0 {
-			parts := make([]string, n)
-			for i, w := range t.Waiting {
-				parts[i] = fmt.Sprintf("%s of %s", thousands(w.Records), w.Outbox)
-			}
-			who = "Records wait for it: " + words(parts) + "."
-			then = "No attempt is counted meanwhile, and it goes on by itself: a probe is sent every two seconds"
+		one := trouble{When: "It stopped", Since: t.Since, Path: "/#targets", LinkText: "Targets"}
+		n := len(t.Waiting)
+		if n == 0 {
+			one.What = fmt.Sprintf("Target %s did not answer when it was tried last (%s). Nothing waits for it here; %s would.", t.Target, orUnknown(t.Reason), words(t.Outboxes))
+			one.Do = fmt.Sprintf("nothing, if that is mended: it stays so here until there is a record to probe it with. Else mend %s", whereOf(t))
+			out = append(out, one)
+			continue
 		}
-		out = append(out, trouble{
-			Bad: true, When: "It stopped", Since: t.Since, Path: "/#targets", LinkText: "Targets",
-			What: fmt.Sprintf("Target %s does not answer (%s). %s", t.Target, orUnknown(t.Reason), who),
-			Do:   fmt.Sprintf("mend %s. %s", whereOf(t), then),
-		})
+		parts := make([]string, n)
+		for i, w := range t.Waiting {
+			parts[i] = fmt.Sprintf("%s of %s", thousands(w.Records), w.Outbox)
+		}
+		one.Bad = true
+		one.What = fmt.Sprintf("Target %s does not answer (%s). Records wait for it: %s.", t.Target, orUnknown(t.Reason), words(parts))
+		one.Do = fmt.Sprintf("mend %s. No attempt is counted meanwhile, and it goes on by itself: a probe is sent every two seconds", whereOf(t))
+		out = append(out, one)
 	}
 	return out
-}
-
-func unheld(t admin.Target) string {
-	return fmt.Sprintf("Nothing waits for it here; %s would.", words(t.Outboxes))
 }
 
 func orUnknown(reason string) string {
@@ -296,14 +295,6 @@ func backlogTroubles(list *admin.OutboxList, all []sample) []trouble {
 		}
 	}
 	return out
-}
-
-// shardName is how an outbox, or one shard of it, is called.
-func shardName(o admin.OutboxStatus) string {
-	if o.Shards < 2 {
-		return o.Outbox
-	}
-	return fmt.Sprintf("%s, shard %d of %d,", o.Outbox, o.Shard+1, o.Shards)
 }
 
 func orNobody(owner string) string {
