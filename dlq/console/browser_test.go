@@ -184,7 +184,7 @@ func (p *tab) accessible(screen string) {
 			Summary string `json:"failureSummary"`
 		} `json:"nodes"`
 	}
-	found := eval[[]violation](p, "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+	found := eval[[]violation](p, "axe.run(document, {resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}).then(r => r.violations)")
 	for _, v := range found {
 		for _, n := range v.Nodes {
 			p.T.Errorf("%s: axe: %s (%s): %.300s: %.300s", screen, v.ID, v.Help, n.HTML, n.Summary)

@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,4 +92,20 @@ func TestTraceFollowsAndLooksAllRight(t *testing.T) {
 		p.looksWell("trace, "+kind, looks...)
 		p.quiet()
 	}
+}
+
+// On a phone the tables of a trace are read downwards, and break no name.
+func TestTraceIsReadOnAPhone(t *testing.T) {
+	f := setup(t)
+	i := f.die("accOutbox", "WalletDeducted", "acc-1", 1)
+	p := f.open(look{as: "dev-viewer", width: 360, height: 800}, tracePath("traceId", i.TraceID))
+	if over := eval[[]int](p, "[...document.querySelectorAll('.found')].map(e => e.scrollWidth - e.clientWidth)"); !slices.Equal(over, []int{0, 0}) {
+		t.Errorf("the tables are wider than they are shown by %v pixels", over)
+	}
+	height := eval[float64](p, "(r => (r.selectNodeContents(document.querySelector('.found a')), r.getBoundingClientRect().height))(document.createRange())")
+	if height == 0 || height > 36 {
+		t.Errorf("the name of the event is %v px high, and a line is some 22", height)
+	}
+	p.looksWell("trace on a phone", themes(360)...)
+	p.quiet()
 }
