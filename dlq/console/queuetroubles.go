@@ -21,7 +21,7 @@ func workTroubles(f *facts) []trouble {
 	switch {
 	case f.queues == nil && f.summary != nil && f.summary.Warning == "":
 		return []trouble{{
-			Bad: true, What: "The work queues cannot be counted.", Path: "/queues", LinkText: "Queues",
+			About: "queues", Bad: true, What: "The work queues cannot be counted.", Path: "/queues", LinkText: "Queues",
 			Do: "see whether their indexes are deployed, and whether the service account may read (outbox-relay doctor)",
 		}}
 	case f.queues == nil: // Firestore is away, which is told
@@ -43,7 +43,7 @@ func queueTroubles(q admin.WorkQueue, s staleLeases) []trouble {
 	}
 	if s.Count > 0 {
 		out = append(out, trouble{
-			Bad: true, When: "The first of these leases ended", Since: s.Oldest, Path: listPath(q, statusProcessing), LinkText: "Show them",
+			About: "stale " + q.Queue, Bad: true, When: "The first of these leases ended", Since: s.Oldest, Path: listPath(q, statusProcessing), LinkText: "Show them",
 			What: fmt.Sprintf("%s of queue %s: the worker is gone, and nobody has taken over.", howMany(s.Count, "stale lock", "stale locks"), q.Queue),
 			Do:   "see whether an instance runs the queue (serve --queues) and whether its rounds go well: it takes such a document over by itself, within a minute or two",
 		})
@@ -66,7 +66,7 @@ func listPath(q admin.WorkQueue, status string) string {
 // badEnds tells of documents that nobody acts on any more, unless a person decides so.
 func badEnds(q admin.WorkQueue, s admin.QueueStatus) trouble {
 	count := standingOf(q.Queue, "", s).Count
-	t := trouble{Path: listPath(q, s.Status), LinkText: "Show them"}
+	t := trouble{About: q.Queue + " " + s.Status, Path: listPath(q, s.Status), LinkText: "Show them"}
 	one := s.Count == 1
 	switch {
 	case maybeSent(q.Queue, s.Status) && one:
@@ -93,7 +93,8 @@ func strangeStatus(q admin.WorkQueue) trouble {
 		count += " or more"
 	}
 	return trouble{
-		What: fmt.Sprintf("Queue %s has %s of an unknown status, or of none: nobody acts on them.", q.Queue, count), Path: "/queues#queue-" + q.Queue, LinkText: "Queues",
+		About: "other " + q.Queue,
+		What:  fmt.Sprintf("Queue %s has %s of an unknown status, or of none: nobody acts on them.", q.Queue, count), Path: "/queues#queue-" + q.Queue, LinkText: "Queues",
 		Do: "see docs/QUEUES.md for how to find them; mend whoever writes them, then set their status",
 	}
 }
@@ -107,8 +108,9 @@ func oldTrouble(q admin.WorkQueue) (trouble, bool) {
 		return trouble{}, false
 	}
 	t := trouble{
-		What: fmt.Sprintf("The oldest pending document of queue %s is %s old.", q.Queue, lasting(age)),
-		When: "It was created", Since: q.OldestPending, Path: listPath(q, q.Statuses[0].Status), LinkText: "Show what is pending",
+		About: "old " + q.Queue,
+		What:  fmt.Sprintf("The oldest pending document of queue %s is %s old.", q.Queue, lasting(age)),
+		When:  "It was created", Since: q.OldestPending, Path: listPath(q, q.Statuses[0].Status), LinkText: "Show what is pending",
 		Do: "nothing, if it waits for its next attempt: it says when that is due. Else see whether the queue runs, and keeps up",
 	}
 	if t.Bad = age >= lostPending; t.Bad {
@@ -132,7 +134,7 @@ func hereTroubles(q admin.WorkQueue) []trouble {
 	path := "/queues#queue-" + q.Queue
 	switch h.Listener {
 	case "rebuilding":
-		t := trouble{Bad: true, What: fmt.Sprintf("The listener of queue %s is being rebuilt.", q.Queue), Path: path, LinkText: "Queues"}
+		t := trouble{About: "listener " + q.Queue, Bad: true, What: fmt.Sprintf("The listener of queue %s is being rebuilt.", q.Queue), Path: path, LinkText: "Queues"}
 		if h.RebuiltFor != "" {
 			t.What += " It ended for " + h.RebuiltFor + "."
 		}
@@ -140,12 +142,13 @@ func hereTroubles(q admin.WorkQueue) []trouble {
 		out = append(out, t)
 	case "starting":
 		out = append(out, trouble{
-			What: fmt.Sprintf("The listener of queue %s is starting.", q.Queue), Path: path, LinkText: "Queues", Do: "nothing for half a minute. Else see whether Firestore answers",
+			About: "listener " + q.Queue,
+			What:  fmt.Sprintf("The listener of queue %s is starting.", q.Queue), Path: path, LinkText: "Queues", Do: "nothing for half a minute. Else see whether Firestore answers",
 		})
 	}
 	if h.RoundErrorCode != "" {
 		out = append(out, trouble{
-			Bad: true, When: "That was", Since: h.RoundAt, Path: path, LinkText: "Queues",
+			About: "round " + q.Queue, Bad: true, When: "That was", Since: h.RoundAt, Path: path, LinkText: "Queues",
 			What: fmt.Sprintf("The last round through queue %s failed: %s.", q.Queue, h.RoundErrorCode),
 			Do:   "see whether Firestore answers, and whether the queue's indexes are deployed and the service account may read (outbox-relay doctor). It is tried again by itself",
 		})

@@ -13,7 +13,8 @@ import (
 
 // trouble is one thing that is not as it should be, and what to do about it.
 type trouble struct {
-	Bad      bool // it cannot wait; else somebody should know of it
+	About    string // what it is of, in words that no other has; see ID
+	Bad      bool   // it cannot wait; else somebody should know of it
 	What     string
 	When     string    // what happened at Since
 	Since    time.Time // zero: not known
@@ -21,6 +22,10 @@ type trouble struct {
 	Path     string // below Prefix, where that is done; "": not in the console
 	LinkText string
 }
+
+// ID is that of its element: by it a page that is fetched again finds the trouble anew,
+// with the focus that it has, wherever it stands now.
+func (t trouble) ID() string { return "trouble-" + strings.ReplaceAll(t.About, " ", "-") }
 
 // troublesOf finds all of them, those that cannot wait first.
 func troublesOf(f *facts, all []sample) []trouble {
@@ -56,14 +61,15 @@ func instanceTroubles(f *facts) []trouble {
 	}
 	if warned != "" {
 		out = append(out, trouble{
-			Bad: true, What: warned,
+			About: "Firestore", Bad: true, What: warned,
 			Do: "see whether Google Cloud tells of an outage, and whether the service account may still read (outbox-relay doctor). Records wait meanwhile, and nothing is lost",
 		})
 	}
 	if f.lanes.Stopping {
 		out = append(out, trouble{
-			What: fmt.Sprintf("The instance that answers, %s, is stopping: it finishes what is in delivery and gives its outboxes back.", orThis(f.lanes.Instance)),
-			Do:   "nothing, if a new revision is being rolled out: this page goes on with the next instance",
+			About: "stopping",
+			What:  fmt.Sprintf("The instance that answers, %s, is stopping: it finishes what is in delivery and gives its outboxes back.", orThis(f.lanes.Instance)),
+			Do:    "nothing, if a new revision is being rolled out: this page goes on with the next instance",
 		})
 	}
 	return out
@@ -92,8 +98,9 @@ func deadTroubles(s *admin.Summary) []trouble {
 	slices.Reverse(out) // the strictest first
 	if s.Freezes > 0 {
 		t := trouble{
-			What: "1 aggregate is frozen: later records of it are held, from whatever outbox.",
-			Do:   "decide about the dead letters that froze it, then release it; that needs the role security", Path: "/freezes", LinkText: "Freezes",
+			About: "frozen",
+			What:  "1 aggregate is frozen: later records of it are held, from whatever outbox.",
+			Do:    "decide about the dead letters that froze it, then release it; that needs the role security", Path: "/freezes", LinkText: "Freezes",
 		}
 		if s.Freezes > 1 {
 			t.What = thousands(s.Freezes) + " aggregates are frozen: later records of theirs are held, from whatever outbox."
@@ -106,7 +113,7 @@ func deadTroubles(s *admin.Summary) []trouble {
 
 // waiting tells of the dead letters of one state, if they wait for a person.
 func waiting(tier contracts.Tier, s admin.StateSummary) []trouble {
-	t := trouble{When: "The oldest died", Since: s.Oldest, Path: "/dlq?" + url.Values{"tier": {string(tier)}, "state": {string(s.State)}}.Encode(), LinkText: "Show them"}
+	t := trouble{About: string(tier) + " " + string(s.State), When: "The oldest died", Since: s.Oldest, Path: "/dlq?" + url.Values{"tier": {string(tier)}, "state": {string(s.State)}}.Encode(), LinkText: "Show them"}
 	letters := func(one, many string) string {
 		return howMany(s.Open, string(tier)+" dead letter "+one, string(tier)+" dead letters "+many)
 	}
@@ -133,7 +140,7 @@ func targetTroubles(list *admin.TargetList) []trouble {
 		if t.State == "closed" {
 			continue
 		}
-		one := trouble{When: "It stopped", Since: t.Since, Path: "/#targets", LinkText: "Targets"}
+		one := trouble{About: "target " + t.Target, When: "It stopped", Since: t.Since, Path: "/#targets", LinkText: "Targets"}
 		n := len(t.Waiting)
 		if n == 0 {
 			one.What = fmt.Sprintf("Target %s did not answer when it was tried last (%s). Nothing waits for it here; %s would.", t.Target, orUnknown(t.Reason), words(t.Outboxes))
@@ -179,19 +186,20 @@ func laneTroubles(list *admin.LaneList) []trouble {
 		switch {
 		case l.Paused || l.PausedHere:
 			out = append(out, trouble{
-				What: pausedText(l) + " " + waits + " here.", When: "That was", Since: l.PausedAt, Do: "resume it when that is over", Path: path, LinkText: "Lanes",
+				About: "lane " + string(l.Lane),
+				What:  pausedText(l) + " " + waits + " here.", When: "That was", Since: l.PausedAt, Do: "resume it when that is over", Path: path, LinkText: "Lanes",
 			})
 			continue
 		case l.P99Millis > l.SLAMillis:
 			out = append(out, trouble{
-				Bad: true, Path: path, LinkText: "Lanes",
+				About: "lane " + string(l.Lane), Bad: true, Path: path, LinkText: "Lanes",
 				What: fmt.Sprintf("%s misses its SLA: in the last minute one in a hundred took longer than %s, and %s is what it may take. %s here.",
 					l.Lane, lagText(l.P99Millis), lagText(l.SLAMillis), waits),
 				Do: "nothing, if a target has just come back: what had waited for it is late. Else see whether one is slow, or more comes in than goes out; more instances share the outboxes",
 			})
 		case l.Overdue > 0:
 			out = append(out, trouble{
-				Path: path, LinkText: "Lanes", When: "The oldest was appended", Since: l.Oldest,
+				About: "lane " + string(l.Lane), Path: path, LinkText: "Lanes", When: "The oldest was appended", Since: l.Oldest,
 				What: fmt.Sprintf("%s is late with %s: appended longer ago than its SLA, %s. %s for a retry.",
 					l.Lane, howMany(l.Overdue, "record", "records"), lagText(l.SLAMillis), howMany(l.Waiting, "waits", "wait")),
 				Do: "nothing, if they wait for a retry: they are delivered, or dead letters after three attempts, of which none counts while their target is out. Else see whether a target is slow",
@@ -231,7 +239,7 @@ func outboxTroubles(list *admin.OutboxList) []trouble {
 	for _, o := range list.Items {
 		leased = leased || o.Lease != ""
 		name := shardName(o)
-		t := trouble{Bad: true, Path: "/#outboxes", LinkText: "Outboxes"}
+		t := trouble{About: fmt.Sprintf("outbox %s.%d", o.Outbox, o.Shard), Bad: true, Path: "/#outboxes", LinkText: "Outboxes"}
 		switch {
 		case o.Lease == "free":
 			t.What, t.Do = "Nobody relays "+name+".", "nothing, if an instance has just ended: another takes it within seconds. Else see whether an instance runs"
@@ -251,7 +259,7 @@ func outboxTroubles(list *admin.OutboxList) []trouble {
 	}
 	if leased && list.QueueOwner == "" {
 		out = append(out, trouble{
-			Bad: true, What: "Nobody does for the dead-letter queue what only one instance may: alerts, releases and bulk replays wait.",
+			About: "leader", Bad: true, What: "Nobody does for the dead-letter queue what only one instance may: alerts, releases and bulk replays wait.",
 			Do: "nothing, if an instance has just ended: another takes over within seconds. Else see whether an instance runs",
 		})
 	}
@@ -264,7 +272,7 @@ func listenerTroubles(o admin.OutboxStatus) []trouble {
 		if l.State == "alive" || l.State == "paging" {
 			continue
 		}
-		t := trouble{Bad: true, When: "It was proven alive", Since: l.ProvenAt, Path: "/#outboxes", LinkText: "Outboxes"}
+		t := trouble{About: fmt.Sprintf("listener %s.%d %s", o.Outbox, o.Shard, l.Listener), Bad: true, When: "It was proven alive", Since: l.ProvenAt, Path: "/#outboxes", LinkText: "Outboxes"}
 		t.What = fmt.Sprintf("Listener %s of %s is %s.", l.Listener, shardName(o), l.State)
 		t.Do = "nothing for a minute: it is rebuilt, and a sweep finds what it missed. Else see whether Firestore answers, and whether an index is missing (outbox-relay doctor)"
 		if l.State == "starting" {
@@ -289,8 +297,9 @@ func backlogTroubles(list *admin.OutboxList, all []sample) []trouble {
 		seen[o.Outbox] = true
 		if from, to, grows := growth(all, o.Outbox); grows {
 			out = append(out, trouble{
-				What: fmt.Sprintf("The backlog of %s grows: %s records are pending, %s were %s ago.", o.Outbox, thousands(to), thousands(from), lasting(growsOver)),
-				Do:   "see whether a lane is paused or a target is out; if neither, more instances or shards are needed (outbox-relay cost)", Path: "/#outboxes", LinkText: "Outboxes",
+				About: "backlog " + o.Outbox,
+				What:  fmt.Sprintf("The backlog of %s grows: %s records are pending, %s were %s ago.", o.Outbox, thousands(to), thousands(from), lasting(growsOver)),
+				Do:    "see whether a lane is paused or a target is out; if neither, more instances or shards are needed (outbox-relay cost)", Path: "/#outboxes", LinkText: "Outboxes",
 			})
 		}
 	}

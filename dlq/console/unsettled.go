@@ -41,7 +41,7 @@ func unsettledTroubles(list *admin.LaneList, now time.Time) []trouble {
 			continue
 		}
 		out = append(out, trouble{
-			Bad: lasts >= unsettledBad, When: "It began", Since: u.Since, Path: "/lanes", LinkText: "Lanes",
+			About: "unsettled " + u.Outbox, Bad: lasts >= unsettledBad, When: "It began", Since: u.Since, Path: "/lanes", LinkText: "Lanes",
 			What: fmt.Sprintf("Firestore has taken no commit of %s: what became of %s here is not written down.", u.Outbox, howMany(u.Records, "record", "records")),
 			Do:   "see the playbook RelayOutboxUnsettled. They are tried again by themselves; do not restart the instance meanwhile, or what is delivered comes twice",
 		})
