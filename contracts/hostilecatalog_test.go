@@ -52,9 +52,9 @@ func TestAMappingThatMergesItself(t *testing.T) {
 	}
 }
 
-// Faults between each two events are no more than somebody can read.
+// Faults are no more than somebody can read.
 func TestFaultsBeyondCounting(t *testing.T) {
-	events := make([]string, 1000)
+	events := make([]string, 5000)
 	for i := range events {
 		events[i] = soundEvent
 	}
@@ -66,8 +66,30 @@ func TestFaultsBeyondCounting(t *testing.T) {
 	if n := len(bad.Faults); n != 1001 {
 		t.Errorf("got %d faults, want 1,000 and how many more there are", n)
 	}
-	const want = "498500 more faults were found; mend those above first"
+	const want = "3999 more faults were found; mend those above first"
 	if lines := strings.Split(err.Error(), "\n"); !strings.HasSuffix(lines[len(lines)-1], want) {
 		t.Errorf("the last line is %q, want %q", lines[len(lines)-1], want)
+	}
+}
+
+// The events of every outbox stand in each, and are read once.
+func TestEventsOfEveryOutboxThatComeToTooMany(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(soundTargets + "everyOutbox:\n")
+	for i := range 500 {
+		fmt.Fprintf(&text, "- {type: E%d, lane: STANDARD_LANE, tier: SAFE_AUTO, targets: [T]}\n", i)
+	}
+	text.WriteString("outboxes:\n")
+	for i := range 200 {
+		fmt.Fprintf(&text, "- {name: b%d, slice: s, events: []}\n", i)
+	}
+	if _, err := ParseCatalog("c.yaml", []byte(text.String()), nil); err != nil {
+		t.Fatal(err)
+	}
+	text.WriteString("- {name: one, slice: s, events: [" + soundEvent + "]}\n")
+	_, err := ParseCatalog("c.yaml", []byte(text.String()), nil)
+	const want = "c.yaml:1: the outboxes have 100501 events with those of everyOutbox in each, more than 100000; split the service"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %.300v, want %s", err, want)
 	}
 }

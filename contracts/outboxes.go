@@ -18,16 +18,19 @@ type declared struct {
 
 func (p *catalogParser) parseOutboxes(top *section) {
 	every := p.parseEvents(top, "everyOutbox", top.get("everyOutbox"), "every outbox")
-	p.compareAll("every outbox", every, nil)
+	beside := p.checkBeside("every outbox", every, nil)
 	for i, n := range top.list("outboxes", top.require("outboxes")) {
-		p.parseOutbox(i, n, every)
+		p.parseOutbox(i, n, every, beside)
+	}
+	if p.routes > maxRoutes {
+		p.r.fault(top.node, "split the service", "the outboxes have %d events with those of everyOutbox in each, more than %d", p.routes, maxRoutes)
 	}
 	if n := top.get("outboxes"); n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 		p.r.fault(n, "declare one", "the catalog has no outbox")
 	}
 }
 
-func (p *catalogParser) parseOutbox(i int, n *yaml.Node, every []declared) {
+func (p *catalogParser) parseOutbox(i int, n *yaml.Node, every []declared, beside *beside) {
 	where := fmt.Sprintf("outbox %d", i+1)
 	s := p.r.open(n, where, "name", "slice", "onDelivered", "retention", "shards", "events")
 	if s == nil {
@@ -40,7 +43,7 @@ func (p *catalogParser) parseOutbox(i int, n *yaml.Node, every []declared) {
 		if problem := collectionProblem(o.Name); problem != "" {
 			p.r.fault(nameNode, "rename it", "outbox %q %s", o.Name, problem)
 		}
-		if p.cat.Outbox(o.Name) != nil {
+		if p.outboxes[o.Name] != nil {
 			p.r.fault(nameNode, "join the two", "outbox %s is declared twice", o.Name)
 		}
 	}
@@ -60,17 +63,21 @@ func (p *catalogParser) parseOutbox(i int, n *yaml.Node, every []declared) {
 	o.Shards = int(s.integer("shards", 1, maxShards))
 	p.checkShares(nameNode, o)
 	events := p.parseEvents(s, "events", s.require("events"), s.where)
-	p.join(s, o, events, every)
+	p.join(s, o, events, every, beside)
 	p.cat.Outboxes = append(p.cat.Outboxes, o)
+	if p.outboxes[o.Name] == nil {
+		p.outboxes[o.Name] = o
+	}
 }
 
 // checkShares names the outboxes declared before whose shares o's would be
 // mistaken for, as box.0 would for the first of a box with shards.
 func (p *catalogParser) checkShares(n *yaml.Node, o *Outbox) {
-	for _, other := range p.cat.Outboxes {
-		for _, share := range o.Shares() {
-			if o.Name != "" && other.Name != o.Name && slices.ContainsFunc(other.Shares(), func(s Share) bool { return s.String() == share.String() }) {
-				p.r.fault(n, "rename one", "outbox %s and outbox %s would both have a share %s", o.Name, other.Name, share)
+	for _, share := range o.Shares() {
+		for _, name := range OutboxesOf(share.String()) {
+			other := p.outboxes[name]
+			if other != nil && name != o.Name && slices.ContainsFunc(other.Shares(), func(s Share) bool { return s.String() == share.String() }) {
+				p.r.fault(n, "rename one", "outbox %s and outbox %s would both have a share %s", o.Name, name, share)
 			}
 		}
 	}
@@ -78,8 +85,11 @@ func (p *catalogParser) checkShares(n *yaml.Node, o *Outbox) {
 
 // join gives o its own events and those of every outbox, and checks them
 // against each other.
-func (p *catalogParser) join(s *section, o *Outbox, own, every []declared) {
-	p.compareAll(s.where, own, every)
+func (p *catalogParser) join(s *section, o *Outbox, own, every []declared, beside *beside) {
+	if p.routes += len(own) + len(every); p.routes > maxRoutes {
+		return
+	}
+	p.checkBeside(s.where, own, beside)
 	if n := s.get("events"); n != nil && len(n.Content)+len(every) == 0 {
 		p.r.fault(s.node, "declare one", "%s has no event", s.where)
 	}
@@ -88,32 +98,6 @@ func (p *catalogParser) join(s *section, o *Outbox, own, every []declared) {
 	}
 	slices.SortStableFunc(o.Events, func(a, b *EventRoute) int { return routeRank(a.Type) - routeRank(b.Type) })
 	p.warnTwoLanes(s, o)
-}
-
-// compareAll names the events that cannot stand beside an earlier one of the
-// same list, or beside one of others.
-func (p *catalogParser) compareAll(where string, list, others []declared) {
-	for i, a := range list {
-		for _, b := range list[:i] {
-			p.compare(where, a, b)
-		}
-		for _, b := range others {
-			p.compare(where, a, b)
-		}
-	}
-}
-
-func (p *catalogParser) compare(where string, a, b declared) {
-	switch {
-	case a.Type == "" || b.Type == "":
-	case a.Type == b.Type && a.Version == b.Version:
-		p.r.fault(a.node, "keep one of them, or give it another version", "%s: event %s is declared twice, also in line %d", where, a.Type, b.node.Line)
-	case a.Type == b.Type:
-		p.compareVersions(where, a, b)
-	case isPattern(a.Type) && isPattern(b.Type) && len(a.Type) == len(b.Type) && patternsOverlap(a.Type, b.Type):
-		p.r.fault(a.node, "make one of them longer, since the longer pattern wins",
-			"%s: patterns %s and %s of line %d are of equal length and match the same events", where, a.Type, b.Type, b.node.Line)
-	}
 }
 
 // warnTwoLanes warns of targets that are fed from two lanes of one outbox:
@@ -126,7 +110,7 @@ func (p *catalogParser) warnTwoLanes(s *section, o *Outbox) {
 			if lanes[t] == nil {
 				targets = append(targets, t)
 			}
-			if !slices.Contains(lanes[t], string(e.Lane)) {
+			if e.Lane.Valid() && !slices.Contains(lanes[t], string(e.Lane)) {
 				lanes[t] = append(lanes[t], string(e.Lane))
 			}
 		}
@@ -227,19 +211,20 @@ func (p *catalogParser) parseTargetNames(s *section) []string {
 		p.r.fault(n, "name one", "%s has no target", s.where)
 	}
 	var names []string
+	seen := make(map[string]bool)
 	for _, item := range items {
 		name := s.text("targets", item)
 		_, known := p.targets[name]
 		switch {
 		case name == "":
 			continue
-		case slices.Contains(names, name):
+		case seen[name]:
 			p.r.fault(item, "keep one of them", "%s names target %s twice", s.where, name)
 			continue
 		case !known:
 			p.r.fault(item, "declare it under targets", "%s: target %q is unknown", s.where, name)
 		}
-		p.used[name] = true
+		p.used[name], seen[name] = true, true
 		names = append(names, name)
 	}
 	return names

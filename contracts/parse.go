@@ -41,17 +41,20 @@ func ParseCatalog(name string, data []byte, schemas fs.FS) (*Catalog, error) {
 }
 
 type catalogParser struct {
-	r       yamlReader
-	schemas *schemaSet
-	cat     *Catalog
-	targets map[string]*yaml.Node  // declared targets
-	used    map[string]bool        // targets that some event names
-	keyed   map[KeyTemplate]string // the first event type with a key
+	r        yamlReader
+	schemas  *schemaSet
+	cat      *Catalog
+	targets  map[string]*yaml.Node  // declared targets
+	used     map[string]bool        // targets that some event names
+	keyed    map[KeyTemplate]string // the first event type with a key
+	outboxes map[string]*Outbox     // the first of each name
+	routes   int                    // events of all outboxes, with those of everyOutbox in each
 }
 
 func (p *catalogParser) parse(data []byte) *Catalog {
 	p.cat = &Catalog{Lanes: defaultLanes(), Retry: defaultRetry(), Replay: defaultReplay(), Targets: make(map[string]TargetSpec)}
 	p.targets, p.used, p.keyed = make(map[string]*yaml.Node), make(map[string]bool), make(map[KeyTemplate]string)
+	p.outboxes = make(map[string]*Outbox)
 	root := p.document(data)
 	top := p.r.open(root, "catalog", "lanes", "targets", "retry", "replay", "everyOutbox", "outboxes", "templates")
 	if top == nil {

@@ -32,26 +32,16 @@ func matchPattern(pattern, name string) bool {
 	return strings.Trim(pattern[p:], string(wildcard)) == ""
 }
 
-// patternsOverlap reports whether some name is matched by both patterns.
-func patternsOverlap(a, b string) bool {
-	// next[j] says whether a[i+1:] and b[j:] overlap, row[j] the same for a[i:].
-	next := make([]bool, len(b)+1)
-	row := make([]bool, len(b)+1)
-	for i := len(a); i >= 0; i-- {
-		for j := len(b); j >= 0; j-- {
-			aEnds, bEnds := i == len(a), j == len(b)
-			switch {
-			case aEnds && bEnds:
-				row[j] = true
-			case !aEnds && a[i] == wildcard:
-				row[j] = next[j] || !bEnds && row[j+1]
-			case !bEnds && b[j] == wildcard:
-				row[j] = row[j+1] || !aEnds && next[j]
-			default:
-				row[j] = !aEnds && !bEnds && a[i] == b[j] && next[j+1]
-			}
-		}
-		next, row = row, next
-	}
-	return next[0]
+// ends are what stands before a pattern's first wildcard and behind its last.
+type ends struct{ prefix, suffix string }
+
+func endsOf(pattern string) ends {
+	return ends{pattern[:strings.IndexByte(pattern, wildcard)], pattern[strings.LastIndexByte(pattern, wildcard)+1:]}
+}
+
+// overlap reports whether some name is matched by both patterns. One is where their ends
+// agree: the longer beginning, what either holds between its wildcards, and the longer end.
+func (e ends) overlap(other ends) bool {
+	return (strings.HasPrefix(e.prefix, other.prefix) || strings.HasPrefix(other.prefix, e.prefix)) &&
+		(strings.HasSuffix(e.suffix, other.suffix) || strings.HasSuffix(other.suffix, e.suffix))
 }
