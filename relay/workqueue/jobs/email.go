@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/wneessen/go-mail"
 
+	"outboxrelay/contracts"
 	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
 )
@@ -102,7 +103,7 @@ func UserAddress(client *firestore.Client) func(context.Context, Message) (strin
 		if strings.Contains(m.RecipientID, "@") {
 			return m.RecipientID, nil
 		}
-		if !isID(m.RecipientID) {
+		if !contracts.IsDocumentID(m.RecipientID) {
 			return "", workqueue.Permanent(codeRecipient, errors.New("the recipient is no user's ID"))
 		}
 		ref := client.Collection("users").Doc(m.RecipientID)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 
 	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
@@ -139,13 +138,6 @@ func send(ctx context.Context, c *workqueue.Claim, channel Channel, m Message) (
 	return channel.Send(ctx, m)
 }
 
-// isID reports whether Firestore takes it for one document's ID. The SDK would take a
-// / for the way into another collection.
-func isID(id string) bool {
-	reserved := len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__")
-	return id != "" && id != "." && id != ".." && !reserved && len(id) <= maxIDBytes && !strings.Contains(id, "/")
-}
-
 // message makes a job's message out of its event and its template.
 func (h *Handler) message(ctx context.Context, c *workqueue.Claim, job map[string]any) (Message, error) {
 	text := func(field string) string { s, _ := job[field].(string); return s }
@@ -153,7 +145,7 @@ func (h *Handler) message(ctx context.Context, c *workqueue.Claim, job map[strin
 	if eventID == "" {
 		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job names no event"))
 	}
-	if !isID(eventID) {
+	if !contracts.IsDocumentID(eventID) {
 		return Message{}, workqueue.Permanent(codeNoEvent, errors.New("the job's eventId is no ID"))
 	}
 	ref := h.client.Collection(outbox.DomainEvents).Doc(eventID)

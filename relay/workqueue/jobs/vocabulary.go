@@ -6,6 +6,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"outboxrelay/contracts"
 	"outboxrelay/contracts/outbox"
 	"outboxrelay/relay/workqueue"
 )
@@ -44,14 +45,11 @@ func tenant(path string) (name, last string) {
 	if len(parts) < 3 {
 		return path, path
 	}
-	if last = parts[0] + ":" + parts[1] + ":\U0010FFFF"; len(last)-len(outbox.Jobs+"/") > maxIDBytes {
+	if last = parts[0] + ":" + parts[1] + ":\U0010FFFF"; len(last)-len(outbox.Jobs+"/") > contracts.MaxDocumentIDBytes {
 		return path, path
 	}
 	return parts[1], last
 }
-
-// maxIDBytes is how long a document's ID may be in Firestore.
-const maxIDBytes = 1500
 
 // sent closes a job that was sent.
 func sent() workqueue.Outcome {

@@ -3,8 +3,8 @@ package notifications
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
+
+	"outboxrelay/contracts"
 )
 
 // maxKeyBytes keeps a dedupeKey within what Firestore indexes of a text.
@@ -162,8 +162,7 @@ func checkUserID(id string) error {
 	switch {
 	case id == "":
 		return errors.New("is empty")
-	case id == "." || id == ".." || strings.Contains(id, "/") || len(id) > 1500 || !utf8.ValidString(id) ||
-		len(id) >= 4 && strings.HasPrefix(id, "__") && strings.HasSuffix(id, "__"):
+	case !contracts.IsDocumentID(id):
 		return errors.New("is no document's ID")
 	}
 	return nil
