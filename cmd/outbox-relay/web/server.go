@@ -28,7 +28,7 @@ func Listen(addr, hint string) (net.Listener, error) {
 
 // NewServer bounds what a client may take. Bodies are small, as the admin
 // API sees to, and it gives up on a request long before the answer's time is
-// over. A header may hold an identity token or two.
+// over. A header may hold an identity token or two. Of connections there are maxConns.
 func NewServer(handler http.Handler, log *zap.Logger) *http.Server {
 	srv := &http.Server{
 		Handler:           handler,
@@ -39,7 +39,7 @@ func NewServer(handler http.Handler, log *zap.Logger) *http.Server {
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          zap.NewStdLog(log.Named("http")),
 	}
-	cutAtShutdown(srv)
+	bound(srv, maxConns)
 	return srv
 }
 
