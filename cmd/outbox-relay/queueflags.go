@@ -112,6 +112,11 @@ func (f *smtpFlags) Validate() error {
 	return errors.Join(errs...)
 }
 
+// shown reports whether the password was given on the command line, which others can see.
+func (f *smtpFlags) shown(env shell.Lookup) bool {
+	return f.SMTPPassword != "" && f.SMTPPassword != env.Get("SMTP_PASSWORD")
+}
+
 func (f *smtpFlags) password() (string, error) {
 	if f.SMTPPasswordFile == "" {
 		return f.SMTPPassword, nil
