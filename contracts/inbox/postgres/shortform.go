@@ -18,10 +18,11 @@ const markSQL = `
 	ON CONFLICT (consumer, event_id) DO UPDATE SET state = 'processed', token = '', expires_at = excluded.expires_at
 	WHERE e.state IN ('claimed', 'waiting', 'dead') OR e.expires_at <= clock_timestamp()`
 
-// unknownSQL finds the state of an event that markSQL left alone where it is a newer version's.
+// unknownSQL finds the state of an event that markSQL left alone where it is a newer version's. Whether its time
+// is over has been asked: asked again, it could be over by now of what has no mark.
 const unknownSQL = `
 	SELECT state FROM inbox_events
-	WHERE consumer = $1 AND event_id = $2 AND state NOT IN ('claimed', 'waiting', 'processed', 'dead') AND expires_at > clock_timestamp()`
+	WHERE consumer = $1 AND event_id = $2 AND state NOT IN ('claimed', 'waiting', 'processed', 'dead')`
 
 // CheckAndMarkProcessed implements inbox.Store.
 func (s *Store) CheckAndMarkProcessed(ctx context.Context, consumer, eventID string, ttl time.Duration) (alreadyProcessed bool, err error) {
