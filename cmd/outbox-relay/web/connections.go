@@ -9,11 +9,12 @@ import (
 
 // maxConns is how many connections a server keeps. Beyond it a new one takes the place of
 // that which has been quiet for the longest, so that who opens many and asks nothing cannot
-// take from the process what health, metrics and operators need.
+// take from the process what health, metrics and operators need. One with a request under
+// way is never closed: while there are more of those, there are more connections.
 const maxConns = 1000
 
 // conns are the open connections of a server, and which of them are quiet: on which no
-// request was begun yet, or none since the last answer.
+// request's header was read yet, or none since the last answer.
 type conns struct {
 	most  int
 	mu    sync.Mutex
@@ -40,17 +41,20 @@ func (c *conns) note(conn net.Conn, state http.ConnState) {
 		c.quiet.Remove(at)
 	}
 	switch state {
-	case http.StateNew:
+	case http.StateNew, http.StateIdle:
 		c.open[conn] = c.quiet.PushBack(conn)
-		if oldest := c.quiet.Front(); len(c.open) > c.most && oldest.Value != conn {
-			c.drop(oldest)
-		}
-	case http.StateIdle:
-		c.open[conn] = c.quiet.PushBack(conn)
+		c.makeRoom()
 	case http.StateActive:
 		c.open[conn] = nil
 	default:
 		delete(c.open, conn)
+	}
+}
+
+// makeRoom closes quiet connections that are too many, but for the one that became so last.
+func (c *conns) makeRoom() {
+	for len(c.open) > c.most && c.quiet.Len() > 1 {
+		c.drop(c.quiet.Front())
 	}
 }
 

@@ -108,3 +108,34 @@ func TestManyQuietConnections(t *testing.T) {
 		t.Errorf("%d of 91 connections were closed", closed)
 	}
 }
+
+// A burst of requests is not cut off, and leaves no more connections than the bound.
+func TestConnectionsOfABurst(t *testing.T) {
+	srv := &http.Server{}
+	bound(srv, 2)
+	var burst []net.Conn
+	for range 5 {
+		here, there := net.Pipe()
+		t.Cleanup(func() { _ = there.Close() })
+		burst = append(burst, here)
+		srv.ConnState(here, http.StateNew)
+		srv.ConnState(here, http.StateActive)
+	}
+	closed := func() (n int) {
+		for _, conn := range burst {
+			if conn.SetDeadline(time.Time{}) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := closed(); n != 0 {
+		t.Errorf("%d connections with a request under way were closed", n)
+	}
+	for _, conn := range burst {
+		srv.ConnState(conn, http.StateIdle)
+	}
+	if n := closed(); n != 3 {
+		t.Errorf("once all are answered %d of 5 connections are closed, want all but 2", n)
+	}
+}
