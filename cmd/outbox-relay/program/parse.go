@@ -41,6 +41,7 @@ func Parse(c CLI, args []string, env shell.Lookup, stdout, stderr io.Writer) (Co
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 120}),
 		kong.Resolvers(from.environment(env)),
 		kong.ValueFormatter(describe),
+		kong.NamedMapper("path", kong.MapperFunc(decodePath)),
 	}, c.Options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("build command line: %w", err)
