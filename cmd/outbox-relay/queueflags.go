@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/relay/workqueue/notifications"
@@ -86,6 +88,8 @@ type smtpFlags struct {
 	SMTPUser         string `name:"smtp-user" env:"SMTP_USER" placeholder:"NAME" help:"Who signs in; without it nobody does."`
 	SMTPPassword     string `name:"smtp-password" env:"SMTP_PASSWORD" placeholder:"PASSWORD" help:"The password. Rather set the variable, or --smtp-password-file: others can see a command line."`
 	SMTPPasswordFile string `name:"smtp-password-file" env:"SMTP_PASSWORD_FILE" type:"path" placeholder:"FILE" help:"File that holds the password, as a mounted secret does."`
+
+	Shown bool `kong:"-"` // the password stands on the command line, which others can see
 }
 
 // Validate names what is missing.
@@ -112,9 +116,12 @@ func (f *smtpFlags) Validate() error {
 	return errors.Join(errs...)
 }
 
-// shown reports whether the password was given on the command line, which others can see.
-func (f *smtpFlags) shown(env shell.Lookup) bool {
-	return f.SMTPPassword != "" && f.SMTPPassword != env.Get("SMTP_PASSWORD")
+// AfterApply looks whether the password was given on the command line.
+func (f *smtpFlags) AfterApply(parsed *kong.Context) error { //nolint:unparam // as kong wants it
+	for _, at := range parsed.Path {
+		f.Shown = f.Shown || at.Flag != nil && at.Flag.Name == "smtp-password" && !at.Resolved
+	}
+	return nil
 }
 
 func (f *smtpFlags) password() (string, error) {

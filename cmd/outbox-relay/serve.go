@@ -84,7 +84,7 @@ func (c *serveCmd) Run(ctx context.Context, p shell.Process) error {
 	if err != nil {
 		return err
 	}
-	if c.shown(p.Env) {
+	if c.Shown {
 		log.Warn("--smtp-password shows the password to everybody who can list the processes of this machine: set SMTP_PASSWORD, or --smtp-password-file")
 	}
 	traces, err := tracing.FromEnv(p.Env)

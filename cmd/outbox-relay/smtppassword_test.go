@@ -25,6 +25,7 @@ func TestAPasswordOnTheCommandLine(t *testing.T) {
 	}{
 		"flag":                {nil, []string{"--smtp-password", "s3cret"}, true},
 		"flag over variable":  {map[string]string{"SMTP_PASSWORD": "another"}, []string{"--smtp-password", "s3cret"}, true},
+		"flag of variable":    {map[string]string{"SMTP_PASSWORD": "s3cret"}, []string{"--smtp-password", "s3cret"}, true},
 		"variable":            {map[string]string{"SMTP_PASSWORD": "s3cret"}, nil, false},
 		"file":                {nil, []string{"--smtp-password-file", file}, false},
 		"variable for a file": {map[string]string{"SMTP_PASSWORD_FILE": file}, nil, false},
