@@ -69,7 +69,19 @@ func (w *Lags) quantiles(lane contracts.Lane) (p50, p99 time.Duration) {
 	}
 	l.turn(w.now())
 	all := l.turns.Merge()
-	return time.Duration(all.ValueAtQuantile(50)) * time.Millisecond, time.Duration(all.ValueAtQuantile(99)) * time.Millisecond
+	return quantile(all, 50), quantile(all, 99)
+}
+
+// quantile is a lag rounded down, by less than a hundredth: the histogram rounds up, and
+// what is told to be longer than a bound has to be.
+func quantile(all *hdrhistogram.Histogram, percent float64) time.Duration {
+	longest := all.ValueAtQuantile(percent)
+	for _, bar := range all.Distribution() {
+		if bar.To >= longest {
+			return time.Duration(bar.From) * time.Millisecond
+		}
+	}
+	return 0
 }
 
 // turn drops what is too old by now.

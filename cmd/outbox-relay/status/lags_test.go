@@ -47,10 +47,25 @@ func TestLagWindowTellsOfTheLastMinute(t *testing.T) {
 	now = now.Add(24 * time.Hour)
 	want("all have gone", 0, 0)
 	acked(1 << 60)
-	if _, p99 := w.quantiles(contracts.CriticalLane); p99 < longestLag {
+	if _, p99 := w.quantiles(contracts.CriticalLane); p99 < longestLag-longestLag/100 || p99 > longestLag {
 		t.Errorf("beyond the longest: got %v", p99)
 	}
 	if handedOn != 104 {
 		t.Errorf("%d samples were handed on, want 104", handedOn)
+	}
+}
+
+func TestLagWithinItsSLAIsNotToldAsBeyond(t *testing.T) {
+	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	var handedOn samples
+	for _, sla := range []time.Duration{500 * time.Millisecond, 2 * time.Second, 30 * time.Second, time.Hour} {
+		w := NewLags(&handedOn, func() time.Time { return now })
+		for _, lag := range []time.Duration{sla - sla/1000, sla} {
+			w.Sample(ier.LagSample{Lane: contracts.BackgroundLane, Outcome: ier.OutcomeAcked, LagMs: lag.Milliseconds()})
+			_, p99 := w.quantiles(contracts.BackgroundLane)
+			if p99 > sla || p99 < lag-lag/100 {
+				t.Errorf("a lag of %v is told as %v", lag, p99)
+			}
+		}
 	}
 }
