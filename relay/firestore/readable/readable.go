@@ -1,5 +1,6 @@
 // Package readable reads documents over which the SDK panics: it does where one of their values
-// is none that it knows, such as a reference to a database.
+// is none that it knows, such as a reference to a database. Its errors are fit for a log and for
+// lastError: the SDK's words hold the value, and are left out.
 package readable
 
 import (
@@ -7,7 +8,11 @@ import (
 	"fmt"
 
 	"cloud.google.com/go/firestore"
+
+	"outboxrelay/contracts"
 )
+
+var errUnread = errors.New("the SDK cannot read its value")
 
 // Fields are all fields of a document, nil where there is none. Of one that the SDK cannot read as
 // a whole they are those of names that it can, and err tells why.
@@ -15,7 +20,7 @@ func Fields(snap *firestore.DocumentSnapshot, names []string) (fields map[string
 	defer func() {
 		if p := recover(); p != nil {
 			fields, _ = Parts(snap, names)
-			err = fmt.Errorf("read the document: %v", p)
+			err = fmt.Errorf("the SDK cannot read the document: panic: %s", contracts.PanicText(p))
 		}
 	}()
 	return snap.Data(), nil
@@ -32,7 +37,7 @@ func Parts(snap *firestore.DocumentSnapshot, names []string) (fields map[string]
 		case err == nil:
 			fields[name] = v
 		case !errors.As(err, &absent):
-			unread[name] = err
+			unread[name] = errUnread
 		}
 	}
 	return fields, unread

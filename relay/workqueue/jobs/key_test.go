@@ -68,7 +68,7 @@ func TestUnreadableEventOrRecipient(t *testing.T) {
 	}
 	r.run()
 	r.untilStatus(sound, "sent")
-	if got := r.untilStatus(broken, "dead"); got["lastErrorCode"] != codeNoEvent || !strings.Contains(got["lastError"].(string), "read the document") {
+	if got := r.untilStatus(broken, "dead"); got["lastErrorCode"] != codeNoEvent || !strings.Contains(got["lastError"].(string), "the SDK cannot read the document") {
 		t.Errorf("job is %v", got)
 	}
 }
