@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,20 +23,6 @@ func (i *Inbox) effect(h Handler) effect {
 	return effect{run: func(ctx context.Context, l *limit, e *Event) error {
 		return l.call(ctx, func(ctx context.Context) error { return h(ctx, e) })
 	}}
-}
-
-// told returns a handler's error where that can say what it is. One that panics instead, as a nil of type
-// *contracts.Failure does, would end the process when it is judged, and leave a transaction open before that.
-func told(err error) (sound error) {
-	defer func() {
-		if p := recover(); p != nil {
-			sound = &contracts.Failure{Code: CodePanic, Err: fmt.Errorf("the handler returned a %T that does not say what it is: panic: %v", err, p)}
-		}
-	}()
-	if err != nil && !errors.Is(err, ErrLost) {
-		_, _ = contracts.KindOf(err), contracts.MessageOf(err)
-	}
-	return err
 }
 
 // Codes of failures that are not the handler's own words.
@@ -62,8 +47,8 @@ func (d *delivery) attempt() error {
 	go func() {
 		returned := errors.New("the handler ended its goroutine")
 		defer func() {
-			if p := recover(); p != nil {
-				returned = &contracts.Failure{Code: CodePanic, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+			if p := recover(); p != nil { // the store's
+				returned = panicked(p)
 			}
 			done <- returned
 			if !left.CompareAndSwap(false, true) {

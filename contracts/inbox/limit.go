@@ -45,7 +45,7 @@ func (l *limit) call(ctx context.Context, h func(ctx context.Context) error) err
 	l.calls.Add(1)
 	ctx, cancel := context.WithDeadline(ctx, l.deadline)
 	defer cancel()
-	err := told(h(ctx))
+	err := sound(ctx, h)
 	l.through.Store(err == nil)
 	return err
 }

@@ -68,7 +68,7 @@ func (d *delivery) decode() (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic of Options.Decode: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("panic of Options.Decode: %s\n%s", contracts.PanicText(p), debug.Stack())
 		}
 	}()
 	d.message.Data, d.message.Attributes, err = d.opts.Decode(d.message.Data, d.message.Attributes)
