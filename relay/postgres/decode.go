@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -64,7 +65,7 @@ func Decode(data []byte, attributes map[string]string) ([]byte, map[string]strin
 	}
 	var envelope OutboxPayloadEnvelope
 	if err := json.Unmarshal(data, &envelope); err != nil {
-		fault("data", "is no envelope: "+err.Error())
+		fault("data", "is no envelope: "+unlike(err))
 		return data, out, faults
 	}
 	if envelope.EventID != id {
@@ -88,4 +89,16 @@ func Decode(data []byte, attributes map[string]string) ([]byte, map[string]strin
 		return data, out, err
 	}
 	return body, out, nil
+}
+
+// unlike says why data is no envelope, without the values that the decoder's own words hold.
+func unlike(err error) string {
+	if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		bad.Value, _, _ = strings.Cut(bad.Value, " ") // "number 12.5"
+		return bad.Error()
+	}
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return bad.Error() // names one character
+	}
+	return "occurredAt is no time as RFC 3339 has it"
 }

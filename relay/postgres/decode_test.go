@@ -133,6 +133,22 @@ func TestWhatBreaksTheContractIsBuried(t *testing.T) {
 	}
 }
 
+// What is wrong with an envelope is logged and kept: it names the field, without the value that the decoder's own words hold.
+func TestWhatIsWrongWithAnEnvelopeHoldsNoValue(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"occurredAt":"secret"}`:          "data is no envelope: occurredAt is no time as RFC 3339 has it",
+		`{"occurredAt":4711}`:              "data is no envelope: occurredAt is no time as RFC 3339 has it",
+		`{"version":4711.5}`:               "data is no envelope: json: cannot unmarshal number into Go struct field OutboxPayloadEnvelope.version of type int",
+		`{"version":"secret"}`:             "data is no envelope: json: cannot unmarshal string into Go struct field OutboxPayloadEnvelope.version of type int",
+		`{"version":1,"data":{"a":secret}`: "data is no envelope: invalid character 's' looking for beginning of value",
+	} {
+		_, _, err := Decode([]byte(sent), map[string]string{AttrEventID: "e"})
+		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "4711") {
+			t.Errorf("%s: %v, want %q", sent, err, want)
+		}
+	}
+}
+
 // A dead letter is replayed in the relay's form, to the one consumer that buried it.
 func TestReplayOfADeadLetterIsHandled(t *testing.T) {
 	data, attributes := published(t, sample(uuid.NewString()), time.Now())
