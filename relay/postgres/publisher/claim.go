@@ -97,7 +97,7 @@ const chooseSQL = `placed AS MATERIALIZED (
 	WHERE ` + unpublishedSQL + `
 	FOR UPDATE OF e SKIP LOCKED
 ), ` + sizedSQL + `
-SELECT l.seen, (SELECT count(*) FROM taken), l.end_type, l.end_id, t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json::text, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, t.place
+SELECT l.seen, (SELECT count(*) FROM sight), (SELECT count(*) FROM taken), l.end_type, l.end_id, t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json::text, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, t.place
 FROM looked l LEFT JOIN fitting t ON true ORDER BY t.created_at, t.id`
 
 // nearSQL is the claim of a backlog that is spread over many aggregates: it locks the oldest rows that
@@ -123,7 +123,7 @@ WITH taken AS MATERIALIZED (
 		LIMIT $2
 	) sight
 ), ` + sizedSQL + `
-SELECT (SELECT count(*) FROM placed), (SELECT count(*) FROM taken), NULL::text, NULL::uuid, t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json::text, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, coalesce(p.place, 0)
+SELECT (SELECT count(*) FROM placed), (SELECT count(place) FROM placed), (SELECT count(*) FROM taken), NULL::text, NULL::uuid, t.id, t.event_type, t.aggregate_type, t.aggregate_id, t.payload_json::text, CASE WHEN ` + timedSQL + ` THEN t.created_at END, t.attempt_count, coalesce(p.place, 0)
 FROM fitting t LEFT JOIN placed p USING (id) ORDER BY t.created_at, t.id`
 
 // nearSight is how many batches nearSQL counts places among.
@@ -134,7 +134,9 @@ type claim struct {
 	rows []*row // oldest first
 	// locked is how many it has locked: those beyond the bound on their bytes are not in rows.
 	locked int
-	more   bool // there may be rows beyond what it looked at
+	// sight is how many may go, as far as it looked, whether others have them or not.
+	sight int
+	more  bool // there may be rows beyond what it looked at
 	// end is where a walk has stopped, nil: it came to the last aggregate; passed is how many it passed by that are held back.
 	end    *aggregate
 	passed int
@@ -213,7 +215,7 @@ func scan(rows pgx.Rows, seen *int, c *claim) (*row, error) {
 		attempts        *int
 		place           *int64
 	)
-	if err := rows.Scan(seen, &c.locked, &endType, &endID, &id, &eventType, &kind, &aggregateID, &payload, &createdAt, &attempts, &place); err != nil {
+	if err := rows.Scan(seen, &c.sight, &c.locked, &endType, &endID, &id, &eventType, &kind, &aggregateID, &payload, &createdAt, &attempts, &place); err != nil {
 		return nil, err
 	}
 	if endID != nil {

@@ -17,10 +17,17 @@ type report struct {
 	batch     int        // how many could be claimed
 	alone     bool       // no other process was at work, for all that the claim saw
 	more      bool       // there may be rows beyond what the claim looked at
+	sight     int        // rows that may go, as far as the claim saw, those that others have among them
 	published int        // rows acknowledged; marked as well where there is no err
+	marked    bool       // something was written of its rows
+	unmarked  bool       // err is that of its marks
 	outage    bool       // the topic is out
 	err       error
 }
+
+// tellsOfMarks is whether a good round shows that marks are taken: it made some, or nothing may go, so that others have. One that
+// left all to others tells nothing.
+func (r *report) tellsOfMarks() bool { return r.marked || r.sight == 0 }
 
 // pace says how long to wait after a round, and how the next one looks.
 type pace struct {
@@ -28,11 +35,12 @@ type pace struct {
 	failures backoff
 	batch    int
 
-	row    int // rounds in a row that met an outage, of the topic or of the database
-	window int
-	full   int  // full batches in a row
-	near   bool // the next claim is
-	nears  lull // near claims that are let pass
+	row      int  // rounds in a row that met an outage, of the topic or of the database
+	unmarked bool // the database took no marks in one of these
+	window   int
+	full     int  // full batches in a row
+	near     bool // the next claim is
+	nears    lull // near claims that are let pass
 
 	walk    bool       // the next claim walks over aggregates
 	from    *aggregate // and goes on behind this one
@@ -74,15 +82,16 @@ func (p *pace) look() look {
 // next is the wait after a round. awake tells whether a notification may cut it short: not where
 // something is out.
 func (p *pace) next(r report) (wait time.Duration, awake bool) {
-	if r.published > 0 && r.err == nil { // else the same rows are published again
-		p.row = 0
+	good := r.err == nil && (r.published > 0 || !r.outage)
+	if good && (!p.unmarked || r.tellsOfMarks()) { // else the same rows may be published again
+		p.row, p.unmarked = 0, false
 	}
 	if r.err != nil || r.outage {
 		p.row++
+		p.unmarked = p.unmarked || r.unmarked
 		p.near = false
 		return p.failures.wait(p.row), false
 	}
-	p.row = 0
 	full := r.claimed >= r.batch
 	switch {
 	case r.walk:

@@ -28,13 +28,28 @@ func TestPace(t *testing.T) {
 	t.Run("what cannot be marked is published again ever more rarely", func(t *testing.T) {
 		p := fresh()
 		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second} {
-			if wait, awake := p.next(report{claimed: 4, published: 4, batch: 10, err: errors.New("no space left")}); wait != want || awake {
+			if wait, awake := p.next(report{claimed: 4, published: 4, batch: 10, unmarked: true, err: errors.New("no space left")}); wait != want || awake {
 				t.Errorf("wait is %v, awake is %v, want %v", wait, awake, want)
 			}
 		}
-		p.next(report{claimed: 4, published: 4, batch: 10})
+		p.next(report{claimed: 4, published: 4, marked: true, sight: 4, batch: 10})
 		if p.row != 0 {
 			t.Errorf("a round that marked leaves %d failures in a row", p.row)
+		}
+	})
+	t.Run("that others have what waits says nothing of the marks", func(t *testing.T) {
+		p := fresh()
+		failed := report{claimed: 4, published: 4, sight: 4, batch: 10, unmarked: true, err: errors.New("no space left")}
+		others := report{sight: 4, batch: 10}
+		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+			if wait, _ := p.next(failed); wait != want {
+				t.Errorf("wait is %v, want %v", wait, want)
+			}
+			p.next(others)
+		}
+		p.next(report{batch: 10}) // nothing waits: somebody has marked it
+		if wait, _ := p.next(failed); wait != time.Second {
+			t.Errorf("after its end another begins with %v", wait)
 		}
 	})
 	t.Run("what others have is looked past", func(t *testing.T) {

@@ -97,10 +97,11 @@ func (p *Publisher) round(ctx context.Context, l look) report {
 	r := report{near: l.window == 0, walk: l.window == walking, indexed: p.indexed.Load(), batch: p.opts.Batch}
 	r.err = p.carry(ctx, l, &r)
 	if r.err == nil || ctx.Err() == nil { // else it was to stop
-		p.streak.note(r.err)
+		p.streak.note(r)
 	}
 	if r.err != nil && ctx.Err() == nil {
 		p.leaveStandby(r.err)
+		p.solo.Store(0) // a second round would do no better
 		p.metrics.failed()
 		p.opts.Log.Warn("round failed; what it published without a mark is published again",
 			zap.Int("acknowledged", r.published), zap.Error(r.err))
@@ -120,7 +121,7 @@ func (p *Publisher) carry(ctx context.Context, l look, r *report) error {
 	if err != nil {
 		return err
 	}
-	r.claimed, r.more, r.alone, r.end, r.passed = c.locked, c.more, c.alone, c.end, c.passed
+	r.claimed, r.sight, r.more, r.alone, r.end, r.passed = c.locked, c.sight, c.more, c.alone, c.end, c.passed
 	p.metrics.records.Add(float64(len(c.rows)))
 	each := 0
 	if p.router.Open(p.opts.Topic) {
@@ -144,8 +145,10 @@ func (p *Publisher) carry(ctx context.Context, l look, r *report) error {
 	}
 	r.published, r.outage = len(v.published), v.out()
 	if err := p.mark(ctx, tx, v); err != nil {
+		r.unmarked = true
 		return err
 	}
+	r.marked = len(v.published)+len(v.refused) > 0
 	p.tell(v)
 	return nil
 }

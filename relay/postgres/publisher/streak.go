@@ -15,16 +15,20 @@ const streakMost = 3
 type streak struct {
 	mu     sync.Mutex
 	failed int
-	last   error
+	last   report
 }
 
-// note takes down how a round ended; nil ends the streak.
-func (s *streak) note(err error) {
+// note takes down how a round ended; a good one ends the streak.
+func (s *streak) note(r report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = err
-	if s.failed++; err == nil {
-		s.failed = 0
+	switch {
+	case r.err != nil:
+		s.failed++
+		r.unmarked = r.unmarked || s.last.unmarked
+		s.last = r
+	case !s.last.unmarked || r.tellsOfMarks():
+		s.failed, s.last = 0, report{}
 	}
 }
 
@@ -35,5 +39,5 @@ func (s *streak) err() error {
 	if s.failed < streakMost {
 		return nil
 	}
-	return fmt.Errorf("the last %d rounds failed: %s", s.failed, bound(s.last.Error()))
+	return fmt.Errorf("the last %d rounds failed: %s", s.failed, bound(s.last.err.Error()))
 }

@@ -17,13 +17,13 @@ func TestStreakEndsWithTheFirstGoodRound(t *testing.T) {
 		if err := s.err(); err != nil {
 			t.Errorf("after %d failures: %v", i, err)
 		}
-		s.note(errors.New("no"))
+		s.note(report{err: errors.New("no")})
 	}
 	if err := s.err(); err == nil || err.Error() != "the last 3 rounds failed: no" {
 		t.Errorf("error is %v", err)
 	}
-	s.note(nil)
-	s.note(errors.New("no"))
+	s.note(report{})
+	s.note(report{err: errors.New("no")})
 	if err := s.err(); err != nil {
 		t.Errorf("after a good round and a failure: %v", err)
 	}
