@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -182,9 +183,20 @@ func (q *Queue) createBulk(ctx context.Context, b *Bulk) (*Bulk, error) {
 		return []Write{{Collection: contracts.CollectionReplays, ID: b.ID, Op: OpCreate, Fields: fields}, entry.Write()}, nil
 	})
 	if !at.IsZero() {
-		b.CreatedAt, b.UpdateTime = at, at
+		b.CreatedAt, b.UpdateTime = q.began(ctx, b.ID, at), at
 	}
 	return stands, err
+}
+
+// began is the moment that the server put into a new bulk replay's document: a few
+// milliseconds before the commit, which stands for it where it cannot be read.
+func (q *Queue) began(ctx context.Context, id string, committed time.Time) time.Time {
+	doc, err := q.get(ctx, contracts.CollectionReplays, id)
+	if err != nil || !doc.Exists() { // the bulk replay stands; who asked is told what is known
+		q.log.Warn("read when a bulk replay began", zap.String("bulk", id), zap.Error(err))
+		return committed
+	}
+	return decodeBulk(doc).CreatedAt
 }
 
 // entry is an audit entry about the bulk replay.

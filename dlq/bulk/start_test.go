@@ -63,6 +63,19 @@ func TestBulkOfPickedDeadLetters(t *testing.T) {
 	}
 }
 
+// The moment of its start is one and the same in the answer, in its document and in the list.
+func TestStartTellsTheMomentThatIsStored(t *testing.T) {
+	f := setup(t)
+	f.Reviewable(1)
+	b, err := f.Queue.StartBulk(t.Context(), order(func(r *dlq.BulkRequest) { r.Filter = dlqtest.Granted }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored := f.Now(b).CreatedAt; !stored.Equal(b.CreatedAt) {
+		t.Errorf("it began at %v by the answer, and at %v by what is stored", b.CreatedAt, stored)
+	}
+}
+
 func TestPinHoldsForWhatWasLookedAtAlone(t *testing.T) {
 	f := setup(t)
 	all := f.Reviewable(3)
