@@ -30,7 +30,8 @@ var funcs = template.FuncMap{
 	"dict":      dict,
 	"thousands": thousands,
 	"howMany":   howMany,
-	"visible":   visible,
+	"visible":   apart,
+	"plain":     visible, // where there are no elements
 
 	"freezeName": dlq.FreezeName,
 	"letterName": dlq.LetterName,

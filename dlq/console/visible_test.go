@@ -1,6 +1,7 @@
 package console
 
 import (
+	"html/template"
 	"strings"
 	"testing"
 )
@@ -17,6 +18,24 @@ func TestVisibleShowsWhatCannotBeSeen(t *testing.T) {
 	for _, text := range []string{"", "acc-1", "two words\n\tand more", "Überweisung €5", "日本語", "한글", "עברית", "e\u0301", "😀", "⠿"} {
 		if got := visible(text); got != text {
 			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
+
+func TestApartKeepsRunsFromRightToLeftApart(t *testing.T) {
+	for text, want := range map[string]any{
+		"":                         "",
+		"acc-1 <b>":                "acc-1 <b>",
+		"7f0c:אבג:3":               template.HTML("7f0c:<bdi>אבג</bdi>:3"),
+		"אב:גד:3":                  template.HTML("<bdi>אב</bdi>:<bdi>גד</bdi>:3"),
+		"שלום, עולם (12)":          template.HTML("<bdi>שלום, עולם</bdi> (12)"),
+		"<b>مرحبا</b>&amp;":        template.HTML("&lt;b&gt;<bdi>مرحبا</bdi>&lt;/b&gt;&amp;amp;"),
+		"שלום\nעולם":               template.HTML("<bdi>שלום</bdi>\n<bdi>עולם</bdi>"),
+		"\U0001e900\U0001e901 7":   template.HTML("<bdi>\U0001e900\U0001e901</bdi> 7"),
+		"\u05d0\u202e\u05d1 and 8": template.HTML("<bdi>\u05d0</bdi>‹U+202E›<bdi>\u05d1</bdi> and 8"),
+	} {
+		if got := apart(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
 }
