@@ -1,8 +1,6 @@
 package firestore
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/codes"
@@ -25,13 +23,10 @@ func failure(verb string, err error) error {
 // codeOf is the gRPC code of err. The client returns a bare context error when
 // a deadline ends its own waiting.
 func codeOf(err error) codes.Code {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return codes.Canceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return codes.DeadlineExceeded
+	if s, ok := status.FromError(err); ok {
+		return s.Code()
 	}
-	return status.Code(err)
+	return status.FromContextError(err).Code()
 }
 
 func (e *callError) Error() string { return e.err.Error() }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/claims"
+	"outboxrelay/dlq/firestore/lastanswer"
 	"outboxrelay/relay/firestore/readable"
 )
 
@@ -66,6 +67,7 @@ func (s *Store) Put(ctx context.Context, ref claims.Ref, before claims.Doc, fiel
 	document := s.client.Collection(ref.Collection).Doc(ref.ID)
 	var result *firestore.WriteResult
 	var err error
+	ctx, last := lastanswer.Keep(ctx)
 	if before.UpdateTime.IsZero() {
 		result, err = document.Create(ctx, fields)
 	} else {
@@ -82,7 +84,7 @@ func (s *Store) Put(ctx context.Context, ref claims.Ref, before claims.Doc, fiel
 		result, err = document.Update(ctx, updates, firestore.LastUpdateTime(before.UpdateTime))
 	}
 	if err != nil {
-		return claims.Doc{}, failure(fmt.Sprintf("write %s/%s", ref.Collection, ref.ID), err)
+		return claims.Doc{}, failure(fmt.Sprintf("write %s/%s", ref.Collection, ref.ID), last.Explain(err))
 	}
 	return claims.Doc{Fields: fields, UpdateTime: result.UpdateTime, ReadTime: result.UpdateTime}, nil
 }

@@ -8,6 +8,8 @@ import (
 	vkit "cloud.google.com/go/firestore/apiv1"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc/metadata"
+
+	"outboxrelay/dlq/firestore/lastanswer"
 )
 
 // Client is Firestore's own client together with the generated one below it, which
@@ -23,7 +25,7 @@ type Client struct {
 // opts say where Firestore is; they bring no connection, and no variable of the
 // environment is looked at for an emulator.
 func Open(ctx context.Context, project, database string, opts ...option.ClientOption) (*Client, error) {
-	generated, err := vkit.NewClient(ctx, append([]option.ClientOption{readHere, heard, answers}, opts...)...)
+	generated, err := vkit.NewClient(ctx, append([]option.ClientOption{readHere, heard, lastanswer.Heard()}, opts...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"outboxrelay/dlq"
+	"outboxrelay/dlq/firestore/lastanswer"
 )
 
 // Commit applies all writes or none, in one call, and returns the server's
@@ -41,7 +42,7 @@ func (c *Client) commit(ctx context.Context, writes []dlq.Write) ([]time.Time, e
 	if err != nil {
 		return nil, err
 	}
-	ctx, last := KeepLastAnswer(ctx)
+	ctx, last := lastanswer.Keep(ctx)
 	res, err := c.generated.Commit(c.Outgoing(ctx), req)
 	if err != nil {
 		return nil, last.Explain(err)

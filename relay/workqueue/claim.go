@@ -7,6 +7,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
+
+	"outboxrelay/dlq/firestore/lastanswer"
 )
 
 // ErrLost is the error of a write that was refused, as the document is not claimed
@@ -44,7 +46,8 @@ type Claim struct {
 // ErrLost and f was not called, or what it wrote is dropped. The document has been read when f is
 // called, so that f may read more, and then write. f may be called several times.
 func (c *Claim) Transaction(ctx context.Context, f func(ctx context.Context, tx *firestore.Transaction) error) error {
-	return c.queue.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
+	ctx, last := lastanswer.Keep(ctx)
+	return last.Explain(c.queue.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
 		snaps, err := tx.GetAll([]*firestore.DocumentRef{c.Ref})
 		if err != nil {
 			return err
@@ -53,5 +56,5 @@ func (c *Claim) Transaction(ctx context.Context, f func(ctx context.Context, tx 
 			return err
 		}
 		return f(ctx, tx)
-	})
+	}))
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/dlq/firestore/lastanswer"
 	"outboxrelay/relay/firestore/readable"
 )
 
@@ -89,8 +90,9 @@ func (q *Queue) take(ctx context.Context, c *Claim) (state, error) {
 	set.put(v.Fields.Owner, c.Token)
 	set.put(v.Fields.Attempts, c.written())
 	set.put(v.Fields.UpdatedAt, firestore.ServerTimestamp)
+	ctx, last := lastanswer.Keep(ctx)
 	_, err = c.Ref.Update(ctx, set.list, firestore.LastUpdateTime(snap.UpdateTime))
-	return found, err
+	return found, last.Explain(err)
 }
 
 // named are the attempt and what the vocabulary has logged of a document.

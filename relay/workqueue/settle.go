@@ -7,6 +7,8 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"go.uber.org/zap"
+
+	"outboxrelay/dlq/firestore/lastanswer"
 )
 
 // maxError is how much of an error is kept in a document, in bytes.
@@ -77,9 +79,10 @@ func (c *Claim) write(ctx context.Context, s settlement) (state, error) {
 	if s.outcome.Within != nil {
 		s.outcome.Within(batch)
 	}
+	ctx, last := lastanswer.Keep(ctx)
 	results, err := batch.Commit(ctx)
 	if err != nil {
-		return now, err
+		return now, last.Explain(err)
 	}
 	now.processing, now.pending, now.attempts = s.outcome.Status == q.vocabulary.Processing, s.outcome.Status == q.vocabulary.Pending, s.attempt
 	now.due, now.updated = c.before.due, results[0].UpdateTime

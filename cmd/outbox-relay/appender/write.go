@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outboxrelay/contracts"
-	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/firestore/lastanswer"
 )
 
 // atOnce is the number of records in one transaction. All of them get
@@ -102,7 +102,7 @@ func fitting(records []Record) (n int) {
 }
 
 func createAll(ctx context.Context, client *firestore.Client, records []Record) error {
-	ctx, last := dlqfirestore.KeepLastAnswer(ctx)
+	ctx, last := lastanswer.Keep(ctx)
 	return last.Explain(client.RunTransaction(ctx, func(_ context.Context, tx *firestore.Transaction) error {
 		for _, r := range records {
 			r.Fields[contracts.FieldCreatedAt] = firestore.ServerTimestamp

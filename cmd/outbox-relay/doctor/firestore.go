@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	dlqfirestore "outboxrelay/dlq/firestore"
+	"outboxrelay/dlq/firestore/lastanswer"
 )
 
 // probes is the collection of the doctor's own document, which is there for a
@@ -110,7 +111,7 @@ var firestoreCalls = []firestoreCall{
 func (e *exam) try(ctx context.Context, g *Group, client *sdk.Client, call firestoreCall) {
 	ctx, cancel := within(ctx)
 	defer cancel()
-	ctx, last := dlqfirestore.KeepLastAnswer(ctx)
+	ctx, last := lastanswer.Keep(ctx)
 	if err := call.do(ctx, client); err != nil {
 		g.add(e.refused(call.check, call.did, firestoreAPI, firestoreRole, last.Explain(err)))
 		return

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"outboxrelay/dlq/firestore/lastanswer"
 	"outboxrelay/relay/firestore/readable"
 	"outboxrelay/relay/workqueue"
 )
@@ -145,8 +146,9 @@ func (d *dispatch) step(ctx context.Context) (progress, error) {
 	if err != nil {
 		return progress{}, err
 	}
+	ctx, last := lastanswer.Keep(ctx)
 	_, err = w.batch.Commit(ctx)
-	return did, err
+	return did, last.Explain(err)
 }
 
 // writes is a commit in the making.
