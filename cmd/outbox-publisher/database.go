@@ -43,18 +43,9 @@ func (databaseFlags) config(env shell.Lookup) (*pgxpool.Config, error) {
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = name
 	}
-	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		if _, err := conn.Exec(ctx, seeAllSQL); err != nil {
-			return fmt.Errorf("turn row security off: %w", err)
-		}
-		return speakUTF8(ctx, conn)
-	}
+	config.AfterConnect = speakUTF8
 	return config, nil
 }
-
-// seeAllSQL has the database refuse what row-level security would hide from the role without a word: list would name no row, and retry
-// say that there is none.
-const seeAllSQL = `SET row_security = off`
 
 // speakUTF8 has the database translate what it has, which it does not by itself where its encoding is another: a message is
 // UTF-8. One of SQL_ASCII knows no characters, and would refuse to read any row where one holds bytes that are not UTF-8.

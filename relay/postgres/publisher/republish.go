@@ -20,7 +20,7 @@ var ErrNotPublished = errors.New("not published yet, or not there")
 
 // Republish publishes rows once more, to target and for one consumer alone, whose inbox takes up what it had
 // given up as a dead letter; those of the others acknowledge it without an effect. Rows of an
-// aggregate go in their order. The rows stay as they are. failed has the reason of each that was not published.
+// aggregate go in their order. The rows stay as they are. It fails where List does. failed has the reason of each that was not published.
 func Republish(ctx context.Context, pool *pgxpool.Pool, target ier.Target, consumer string, ids []uuid.UUID) (failed map[uuid.UUID]error, err error) {
 	parcels, err := published(ctx, pool, ids)
 	if err != nil {
@@ -51,19 +51,15 @@ func Republish(ctx context.Context, pool *pgxpool.Pool, target ier.Target, consu
 
 // published reads those of the rows that are published, an aggregate after the other.
 func published(ctx context.Context, pool *pgxpool.Pool, ids []uuid.UUID) ([]ier.Parcel, error) {
-	rows, err := pool.Query(ctx, `
-		SELECT id, event_type::text, aggregate_type::text, aggregate_id, payload_json::text, created_at
-		FROM outbox_events WHERE id = ANY ($1::text[]::uuid[]) AND published_at IS NOT NULL AND `+timedSQL+`
-		ORDER BY aggregate_id, created_at, id`, texts(ids))
-	if err != nil {
-		return nil, fmt.Errorf("read rows of %s: %w", postgres.Table, err)
-	}
-	parcels, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (ier.Parcel, error) {
+	parcels, err := collect(ctx, pool, func(r pgx.CollectableRow) (ier.Parcel, error) {
 		var w row
 		err := r.Scan(&w.id, &w.eventType, &w.aggregate.kind, &w.aggregate.id, &w.payload, &w.createdAt)
 		rec := w.record()
 		return ier.Parcel{Record: rec, Message: message(rec, w.payload), Lane: lane}, err
-	})
+	}, `
+		SELECT id, event_type::text, aggregate_type::text, aggregate_id, payload_json::text, created_at
+		FROM outbox_events WHERE id = ANY ($1::text[]::uuid[]) AND published_at IS NOT NULL AND `+timedSQL+`
+		ORDER BY aggregate_id, created_at, id`, texts(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read rows of %s: %w", postgres.Table, err)
 	}
