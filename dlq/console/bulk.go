@@ -25,7 +25,7 @@ type bulkContent struct {
 
 // bulkDone tells of actions that were taken.
 var bulkDone = map[string]string{
-	"start":  "It has begun. It goes on without this page, and you can come back to it at any time.",
+	"start":  "It was started. It does not need this page: you can come back to it at any time.",
 	"cancel": "It is cancelled: nothing more is asked for.",
 }
 

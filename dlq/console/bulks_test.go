@@ -101,10 +101,10 @@ func TestBulkIsStartedWithoutScripts(t *testing.T) {
 	form.Set("rate", "500")
 	form.Set("why", "mended")
 	status, page = p.post("/replays/new", form)
-	if status != http.StatusOK || !strings.Contains(page, "It has begun") {
+	if status != http.StatusOK || !strings.Contains(page, "It was started") {
 		t.Fatalf("status %d: %s", status, mainOf(page))
 	}
-	if status, page := p.post("/replays/new", form); status != http.StatusOK || !strings.Contains(page, "It has begun") {
+	if status, page := p.post("/replays/new", form); status != http.StatusOK || !strings.Contains(page, "It was started") {
 		t.Errorf("sent again: status %d: %s", status, mainOf(page))
 	}
 	all := f.bulks()

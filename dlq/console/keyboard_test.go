@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // press presses keys, as a keyboard does.
@@ -59,6 +60,55 @@ func TestReplayByKeyboardAlone(t *testing.T) {
 	f.eventually("it is replayed", func() bool { return f.item(i.ID).State == contracts.DeadReplayed })
 	p.Until("the page tells the end", "document.querySelector('.tags').textContent.includes('replayed')")
 	p.quiet()
+}
+
+// A bulk replay is started and cancelled without a mouse, and after each form the focus is
+// where its answer stands.
+func TestBulkByKeyboardAlone(t *testing.T) {
+	f := setup(t)
+	f.reviewable(12)
+	open := f.gate()
+	defer open()
+	p := f.open(look{as: "dev-operator"}, "/replays/new"+granted)
+	p.tabTo("#why")
+	p.press("the topic takes them now")
+	p.tabTo("#start button[type=submit]")
+	p.press(kb.Enter)
+	p.Shows("It was started")
+	p.Until("the focus is where it is told", "document.activeElement.matches('.notice.well')")
+	p.Until("the canary is under way", "document.body.innerText.includes('5 under way')")
+	if n := p.tabTo("#act-cancel summary"); n > 8 {
+		t.Errorf("the Tab key leads to it after %d presses", n)
+	}
+	p.press(kb.Enter)
+	p.tabTo("#reason-cancel")
+	p.press("the wrong ones")
+	p.tabTo("#act-cancel button[type=submit]")
+	p.press(kb.Enter)
+	p.Shows("dev-operator cancelled it: the wrong ones")
+	p.Until("the focus is where it is told", "document.activeElement.matches('.notice.well')")
+	p.quiet()
+}
+
+// Where scripts are off the focus is at the answer of a form, too, done or refused.
+func TestFocusIsAtTheAnswerWithoutScripts(t *testing.T) {
+	f := setup(t)
+	i := f.die("accOutbox", "WalletDeducted", "acc-1", 1)
+	p := f.open(look{as: "dev-operator", scriptless: true}, itemPath(i))
+	send := func(act string) {
+		p.Click("#act-" + act + " summary")
+		p.Write("#reason-"+act, "looked at")
+		p.Click("#act-" + act + " button[type=submit]")
+	}
+	send("note")
+	p.Until("the focus is at the answer", "document.activeElement.matches('.notice.well')")
+	p.Click("#act-discard summary")
+	_, err := f.queue.Decide(t.Context(), i.ID, dlq.Decide{Action: dlq.Note, Actor: dlq.Actor{Name: "other", Role: dlq.Operator}, Reason: "x"})
+	f.must(err)
+	p.Write("#reason-discard", "looked at")
+	p.Click("#act-discard button[type=submit]")
+	p.Until("the focus is at the refusal", "document.activeElement.matches('.notice.wrong')")
+	p.quietBut("412")
 }
 
 // No screen holds the focus: the Tab key leads through all of it and out again.

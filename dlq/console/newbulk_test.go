@@ -34,7 +34,7 @@ func TestBulkFromDryRunToItsEndInOnePage(t *testing.T) {
 	p.Until("the plan is of the typed rate", "document.querySelector('[data-plan=full]').textContent === '500' && document.querySelector('[data-plan=first]').textContent === '50'")
 	p.Write("#why", "mended")
 	p.Click("#start button[type=submit]")
-	p.Shows("It has begun")
+	p.Shows("It was started")
 	p.Until("it shows the canary", "document.querySelector('#stage')?.textContent.includes('canary')")
 	loads := eval[float64](p, "performance.timeOrigin")
 	p.Until("the canary is under way", "document.body?.innerText.includes('5 under way')")
