@@ -60,8 +60,3 @@ type TargetFailure struct {
 	Message string // valid UTF-8, at most contracts.MaxErrorBytes
 	At      time.Time
 }
-
-// Done reports whether every target of the job acknowledged.
-func (o *Outcome) Done() bool {
-	return len(o.Failed) == 0 && len(o.Blocked) == 0 && len(o.Behind) == 0
-}

@@ -72,7 +72,7 @@ func (m *Metrics) stats(lane contracts.Lane) Stats {
 	p := m.pools[lane]
 	m.mu.Unlock()
 	if p == nil {
-		return Stats{Lane: lane}
+		return Stats{}
 	}
 	return p.Stats()
 }

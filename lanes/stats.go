@@ -1,15 +1,10 @@
 package lanes
 
-import (
-	"time"
-
-	"outboxrelay/contracts"
-)
+import "time"
 
 // Stats is a pool at one moment. Queued, Running and Waiting add up to the
 // tasks in the lane.
 type Stats struct {
-	Lane    contracts.Lane
 	Queued  int       // tasks that wait for a worker, or for older ones that do
 	Running int       // tasks of the runs that workers have now
 	Waiting int       // tasks held back by a retry, their own or an older one's
@@ -27,10 +22,7 @@ type Stats struct {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Stats{
-		Lane: p.cfg.Lane, Paused: p.paused,
-		Delivered: p.delivered, Breaches: p.breaches, Faults: p.faults,
-	}
+	s := Stats{Paused: p.paused, Delivered: p.delivered, Breaches: p.breaches, Faults: p.faults}
 	// A task is overdue when it was appended before this.
 	due := time.Now().Add(-p.cfg.Policy.SLA)
 	for _, a := range p.aggregates {
@@ -44,6 +36,14 @@ func (p *Pool) Stats() Stats {
 		s.judge(a.queue, due)
 	}
 	return s
+}
+
+// Active returns how many aggregates run or could: those that wait for a retry
+// do not count. It is cheap, unlike Stats.
+func (p *Pool) Active() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.aggregates) - len(p.waiting)
 }
 
 // judge adds tasks to Oldest and Overdue.

@@ -39,7 +39,6 @@ func TestSLAIsJudgedAtDoneAlone(t *testing.T) {
 				}
 				time.Sleep(work)
 				synctest.Wait()
-				tt.want.Lane = contracts.StandardLane
 				if diff := cmp.Diff(tt.want, p.Stats()); diff != "" {
 					t.Errorf("stats (-want +got):\n%s", diff)
 				}

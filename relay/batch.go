@@ -26,7 +26,7 @@ func (r *reader) decode(ctx context.Context, docs ...[]Doc) batch {
 	}
 	b := batch{entries: make([]*entry, 0, n)}
 	for d := range each(docs) {
-		if isCanary(d) {
+		if d.Canary() {
 			continue
 		}
 		d, j, leaves := r.outbox.judge(ctx, d, r.intake)

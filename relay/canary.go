@@ -17,12 +17,9 @@ import (
 // canaryPrefix starts the IDs of canaries. "!" sorts before letters and digits.
 const canaryPrefix = "!relay-canary."
 
-// isCanary reports whether a document of an outbox is a canary. The ID alone does
-// not tell: a record that a producer gave such a one is still a record.
-func isCanary(d Doc) bool { return strings.HasPrefix(d.ID, canaryPrefix) && d.Nonce != "" }
-
-// Canary reports whether a document of an outbox is a canary, which is no record.
-func (d Doc) Canary() bool { return isCanary(d) }
+// Canary reports whether a document of an outbox is a canary, which is no record. The
+// ID alone does not tell: a record that a producer gave such a one is still a record.
+func (d Doc) Canary() bool { return strings.HasPrefix(d.ID, canaryPrefix) && d.Nonce != "" }
 
 // FieldCanary holds a canary's nonce, changed by each touch. No record has it.
 const FieldCanary = "canary"

@@ -109,7 +109,7 @@ func (r *reader) bringBack(ctx context.Context, page feed.ReadBack, docs []Doc) 
 	back := feed.Back{Gate: page.Gate}
 	var entries []*entry
 	for _, d := range docs {
-		if isCanary(d) || page.Last.Before(d.position()) {
+		if d.Canary() || page.Last.Before(d.position()) {
 			continue
 		}
 		d, j, leaves := r.outbox.judge(ctx, d, r.intake)

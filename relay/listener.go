@@ -215,7 +215,7 @@ func (l *listener) put(snap Snapshot, opened bool, bird *watchdog) {
 	l.state.health.metrics.read(l.scan.Outbox, readByListener, len(snap.Changed))
 	l.mu.Lock()
 	for _, d := range snap.Changed {
-		if isCanary(d) {
+		if d.Canary() {
 			bird.seen(d.Nonce)
 			if l.scan.Kind == ScanLane || d.ID == bird.canary.id {
 				continue

@@ -35,7 +35,7 @@ func (r *reader) whole(ctx context.Context, from Position, docs []Doc, doubt int
 	var youngest time.Time // createdAt of those that are new
 	for _, d := range docs {
 		told[d.ID] = true
-		if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !isCanary(d) && d.CreatedAt.After(youngest) {
+		if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !d.Canary() && d.CreatedAt.After(youngest) {
 			youngest = d.CreatedAt
 		}
 	}
@@ -57,7 +57,7 @@ func (r *reader) whole(ctx context.Context, from Position, docs []Doc, doubt int
 			if told[d.ID] || full && d.CreatedAt.After(youngest) { // the page's edge may cut through its commit
 				continue
 			}
-			if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !isCanary(d) && !d.CreatedAt.After(youngest) {
+			if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !d.Canary() && !d.CreatedAt.After(youngest) {
 				remaining = doubt - 1
 			}
 			docs = append(docs, d)

@@ -59,7 +59,7 @@ func (s *diedTwice) Commit(_ context.Context, writes []Write) ([]time.Time, erro
 		switch {
 		case w.Collection == "schedOutbox" && !s.record:
 			return nil, refusedWith("NotFound")
-		case letter && w.Op == OpCreate:
+		case letter && w.Op == dlq.OpCreate:
 			return nil, refusedWith("AlreadyExists")
 		case letter && s.noted:
 			s.noted, s.changed = false, s.changed.Add(time.Second)

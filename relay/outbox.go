@@ -273,7 +273,7 @@ func (o *outbox) pageByID(ctx context.Context, scan Scan, take func(Doc)) error 
 			return err
 		}
 		for _, d := range page {
-			if !isCanary(d) {
+			if !d.Canary() {
 				take(d)
 			}
 		}

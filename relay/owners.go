@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -55,7 +54,7 @@ func (r *Relay) newOwners(c Config) (owners, error) {
 		names = append(names, s.String())
 	}
 	if c.Leases == nil {
-		return &alone{shares: append(names, lease.Queue), ready: r.known, work: r.work, store: c.Store, log: c.Log, over: r.over, now: r.now}, nil
+		return &alone{shares: append(names, lease.Queue), ready: r.known, work: r.work, store: c.Store, log: c.Log, over: r.over}, nil
 	}
 	return lease.New(lease.Config{
 		Store: c.Leases.Store, Instance: c.Leases.Instance, Revision: c.Leases.Revision, Shares: names, Term: c.Leases.Term,
@@ -72,10 +71,6 @@ type alone struct {
 	store  Store
 	log    *zap.Logger
 	over   func() (context.Context, context.CancelFunc) // bounds the last writes
-	now    func() time.Time
-
-	mu    sync.Mutex
-	since time.Time // zero: not running
 }
 
 var errWorkEnded = errors.New("its work ended before it was told to")
@@ -87,8 +82,6 @@ func (a *alone) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	a.run(a.now())
-	defer a.run(time.Time{})
 	g, ctx := errgroup.WithContext(ctx)
 	for _, share := range a.shares {
 		g.Go(func() error {
@@ -108,12 +101,6 @@ func (a *alone) Run(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
-}
-
-func (a *alone) run(since time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.since = since
 }
 
 // Ready implements owners.

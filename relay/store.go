@@ -162,8 +162,6 @@ const (
 type (
 	// Write is one write of a commit.
 	Write = dlq.Write
-	// WriteOp is what a Write does.
-	WriteOp = dlq.WriteOp
 	// CommitError is how a failed Commit says what it means.
 	CommitError = dlq.CommitError
 )
@@ -171,9 +169,7 @@ type (
 // The operations of a Write; see package dlq.
 const (
 	OpUpdate = dlq.OpUpdate
-	OpCreate = dlq.OpCreate
 	OpSet    = dlq.OpSet
-	OpMerge  = dlq.OpMerge
 	OpDelete = dlq.OpDelete
 )
 

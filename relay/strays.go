@@ -119,7 +119,7 @@ func (o *outbox) pageOfStrays(ctx context.Context, scan Scan) ([]Doc, error) {
 // other records read.
 func (o *outbox) sortOut(ctx context.Context, scan Scan, docs []Doc) (strays []Doc) {
 	for _, d := range docs {
-		if isCanary(d) {
+		if d.Canary() {
 			o.removeLeft(ctx, d)
 			continue
 		}
@@ -154,7 +154,7 @@ func laneOf(d Doc) contracts.Lane {
 func (o *outbox) takeStrays(ctx context.Context, docs []Doc) (taken int) {
 	var entries []*entry
 	for _, d := range docs {
-		if isCanary(d) {
+		if d.Canary() {
 			continue
 		}
 		if d, j, _ := o.judge(ctx, d, nil); j == feed.Unknown {

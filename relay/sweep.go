@@ -148,7 +148,7 @@ func (s *sweeper) missed(ctx context.Context, in *intake) error {
 			return err
 		}
 		for _, d := range page {
-			if isCanary(d) {
+			if d.Canary() {
 				o.removeLeft(ctx, d)
 				continue
 			}
@@ -312,7 +312,7 @@ func (s *sweeper) search(ctx context.Context, scan Scan, found string, match fun
 	return s.portion(ctx, scan, found, func(page []Doc) {
 		var hits []Doc
 		for _, d := range page {
-			if !isCanary(d) && match(d.fields()) {
+			if !d.Canary() && match(d.fields()) {
 				hits = append(hits, d)
 			}
 		}

@@ -212,7 +212,7 @@ func byPosition(a, b Doc) int {
 func (r *reader) unread(docs []Doc) {
 	cursor, _ := r.intake.start()
 	for _, d := range docs {
-		if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !isCanary(d) && !cursor.Before(d.position()) {
+		if j, _ := r.outbox.ledger.judge(d, nil); j != feed.Known && !d.Canary() && !cursor.Before(d.position()) {
 			r.intake.reread(d.position())
 		}
 	}

@@ -60,7 +60,7 @@ func TestOneProbeFindsTheTargetUpAgain(t *testing.T) {
 	c, router, deliver := tripped(t, 20*time.Millisecond)
 	c.server.fail(nil)
 	eventually(t, "the probe is due", func() bool { return !router.NextProbe("TARGET", &contracts.Record{}).After(time.Now()) })
-	if got := deliver(6); !got.Done() {
+	if got := deliver(6); len(got.Acked) != 1 {
 		t.Errorf("the probe failed: %+v", got)
 	}
 	if got := len(c.server.seen()); got != 6 || router.Open("TARGET") {
