@@ -39,15 +39,20 @@ func (c *changes) flush() {
 		return
 	}
 	c.flushing = true
+	defer func() { c.flushing = false }() // also if a subscriber panics
 	for len(c.queue) > 0 {
 		next := c.queue[0]
 		c.queue = c.queue[1:]
-		subscribers := c.subscribers
-		c.mu.Unlock()
-		for _, f := range subscribers {
-			f(next.target, next.open)
-		}
-		c.mu.Lock()
+		c.tell(next)
 	}
-	c.flushing = false
+}
+
+// tell tells the subscribers of a change. It is called under mu, which it leaves meanwhile.
+func (c *changes) tell(next change) {
+	subscribers := c.subscribers
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	for _, f := range subscribers {
+		f(next.target, next.open)
+	}
 }
