@@ -362,10 +362,7 @@ func (r *Relay) Health() Health {
 	h.Outboxes, h.QueueOwner = r.outboxHealth()
 	h.Ready = r.owners.Ready() || slices.ContainsFunc(h.Outboxes, OutboxHealth.works)
 	if !h.Ready {
-		h.Reason = "neither registered to own outboxes, nor a listener of one alive whose lease is valid: Firestore cannot be reached, or the relay has just started"
-		if !r.shared {
-			h.Reason = "no listener is alive: Firestore cannot be reached, or the relay has just started"
-		}
+		h.Reason = r.notReady(h.Outboxes)
 	}
 	if h.Stopping {
 		h.Ready, h.Reason = false, "the relay is stopping"

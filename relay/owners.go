@@ -29,6 +29,8 @@ type owners interface {
 	Run(ctx context.Context) error
 	// Ready reports whether shares can be given to this instance.
 	Ready() bool
+	// Trouble is the code that the last of its calls failed with; "" if it did not.
+	Trouble() string
 	// Owns reports whether the share is this instance's and not about to be
 	// another's.
 	Owns(share string) bool
@@ -105,6 +107,9 @@ func (a *alone) Run(ctx context.Context) error {
 
 // Ready implements owners.
 func (a *alone) Ready() bool { return false } // its listeners tell
+
+// Trouble implements owners.
+func (a *alone) Trouble() string { return "" }
 
 // Owns implements owners.
 func (a *alone) Owns(string) bool { return true }

@@ -298,8 +298,14 @@ func TestLanesWithoutFirestore(t *testing.T) {
 	f := setup(t)
 	f.queue.err = storeError("Unavailable")
 	got := read[admin.LaneList](f.do("dev-viewer", http.MethodGet, "/lanes", ""), http.StatusOK)
-	if got.Warning == "" || len(got.Items) != 2 || !got.Items[1].Paused || got.Items[1].PausedBy != "" || got.Items[0].P99Millis != 40 {
+	if got.Warning != "Firestore cannot be reached: who paused what is not known" || len(got.Items) != 2 || !got.Items[1].Paused || got.Items[1].PausedBy != "" || got.Items[0].P99Millis != 40 {
 		t.Errorf("got %+v", got)
+	}
+	f.queue.err = storeError("PermissionDenied")
+	f.pass(5 * time.Second)
+	got = read[admin.LaneList](f.do("dev-viewer", http.MethodGet, "/lanes", ""), http.StatusOK)
+	if want := "Firestore answers PermissionDenied: who paused what is not known"; got.Warning != want {
+		t.Errorf("it warns %q, want %q", got.Warning, want)
 	}
 	f.queue.err = nil
 	f.pass(5 * time.Second)

@@ -105,7 +105,7 @@ func (a *api) listLanes(ctx context.Context, _ *struct{}) (*output[LaneList], er
 	controls, err := a.controlsOf(ctx, lanes)
 	if err != nil {
 		a.config.Log.Warn("lane controls cannot be read", zap.Error(err))
-		out.Body.Warning = "Firestore cannot be reached: who paused what is not known"
+		out.Body.Warning = unread(err) + ": who paused what is not known"
 	}
 	out.Body.Items = convert(lanes, func(s LaneStatus) Lane {
 		lane := laneOf(s)

@@ -13,7 +13,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.uber.org/zap"
 
-	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -107,7 +106,7 @@ func (a *api) failed(ctx context.Context, err error) *Problem {
 		}
 		return refused(r)
 	}
-	code := contracts.CodeOf(err)
+	code := codeOf(err)
 	if code == "InvalidArgument" || code == "OutOfRange" {
 		return problem(http.StatusUnprocessableEntity, "Firestore takes no such value", "correct the request")
 	}
@@ -122,7 +121,11 @@ func (a *api) failed(ctx context.Context, err error) *Problem {
 	case late:
 		p = problem(http.StatusServiceUnavailable, fmt.Sprintf("Firestore did not answer within %s: %s", a.config.Timeout, lastWord(code)), whereToLook).after(firestorePause)
 	case passing(code) || errors.Is(ctx.Err(), context.Canceled):
-		p = problem(http.StatusServiceUnavailable, "Firestore cannot be reached now: "+code, "try again in a moment").after(firestorePause)
+		says := "Firestore answers " + code + " now"
+		if away(code) {
+			says = "Firestore cannot be reached now: " + code
+		}
+		p = problem(http.StatusServiceUnavailable, says, "try again in a moment").after(firestorePause)
 	case code == "Unknown":
 		p = problem(http.StatusInternalServerError, "the service failed", "its log says why")
 	default:

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"outboxrelay/dlq"
 	"outboxrelay/dlq/admin"
 )
@@ -120,8 +123,10 @@ func TestFailures(t *testing.T) {
 		{"changed", &dlq.Refusal{Kind: dlq.Changed, Detail: "d"}, 412, `"detail":"d"`},
 		{"invalid", &dlq.Refusal{Kind: dlq.Invalid, Detail: "d"}, 422, `"detail":"d"`},
 		{"away", fmt.Errorf("read dead letter: %w", storeError("Unavailable")), 503, "Firestore cannot be reached now: Unavailable"},
-		{"over quota", storeError("ResourceExhausted"), 503, "ResourceExhausted"},
+		{"away, of a work queue", fmt.Errorf("count documents: %w", status.Error(codes.Unavailable, "no")), 503, "Firestore cannot be reached now: Unavailable"},
+		{"over quota", storeError("ResourceExhausted"), 503, "Firestore answers ResourceExhausted now"},
 		{"no access", storeError("PermissionDenied"), 500, "Firestore refuses the service: PermissionDenied"},
+		{"no access to a work queue", status.Error(codes.PermissionDenied, "no"), 500, "Firestore refuses the service: PermissionDenied"},
 		{"no index", storeError("FailedPrecondition"), 500, "doctor"},
 		{"impossible value", storeError("InvalidArgument"), 422, "takes no such value"},
 		{"anything else", errors.New("secret cause"), 500, "the service failed"},

@@ -114,7 +114,7 @@ func (a *api) listQueues(ctx context.Context, _ *struct{}) (*output[WorkQueueLis
 	}
 	if err != nil {
 		a.config.Log.Warn("work queues cannot be counted", zap.Error(err))
-		out.Body.Warning = "Firestore cannot be reached: this is what was counted last"
+		out.Body.Warning = unread(err) + ": this is what was counted last"
 	}
 	return out, nil
 }

@@ -59,7 +59,7 @@ func (a *api) summarize(ctx context.Context, _ *struct{}) (*output[Summary], err
 	out := &output[Summary]{Summary{Freezes: counts.Freezes, At: counts.At}}
 	if err != nil {
 		a.config.Log.Warn("dead letters cannot be counted", zap.Error(err))
-		out.Body.Warning = "Firestore cannot be reached: this is what was counted last"
+		out.Body.Warning = unread(err) + ": this is what was counted last"
 	}
 	out.Body.Tiers = convert(counts.Tiers, func(t dlq.TierCount) TierSummary {
 		return TierSummary{

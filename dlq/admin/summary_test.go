@@ -40,9 +40,9 @@ func TestSummaryIsSharedByAllWhoAsk(t *testing.T) {
 		t.Errorf("it was counted %d times, want once", n)
 	}
 	f.pass(10 * time.Second)
-	f.queue.err = storeError("Unavailable")
+	f.queue.err = storeError("ResourceExhausted")
 	got := ask("dev-viewer")
-	if got.Warning == "" || got.Freezes != 2 || f.queue.asks("Count") != 2 {
+	if got.Warning != "Firestore answers ResourceExhausted: this is what was counted last" || got.Freezes != 2 || f.queue.asks("Count") != 2 {
 		t.Errorf("got %+v after %d counts, want the last ones with a warning", got, f.queue.asks("Count"))
 	}
 	f.queue.err = nil

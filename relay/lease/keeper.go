@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -41,9 +42,11 @@ type Keeper struct {
 
 	mu   sync.Mutex // the loop alone writes what follows; others read
 	name string     // Instance, or a longer one
-	me   *claim     // the registration; nil before it is made
-	held map[string]*holding
-	view view
+	// trouble is the code that the last call failed with; "" if it did not.
+	trouble string
+	me      *claim // the registration; nil before it is made
+	held    map[string]*holding
+	view    view
 }
 
 // Parts of a term.
@@ -166,7 +169,27 @@ func (k *Keeper) commit(ctx context.Context, writes ...dlq.Write) (time.Time, er
 	k.config.Beat()
 	ctx, cancel := context.WithTimeout(ctx, k.config.Term/callEvery)
 	defer cancel()
-	return k.config.Store.Commit(ctx, writes)
+	at, err := k.config.Store.Commit(ctx, writes)
+	k.came(err)
+	return at, err
+}
+
+// came notes what came of a commit, or why a look failed. That others were faster is no trouble.
+func (k *Keeper) came(err error) {
+	code := ""
+	if err != nil && !isRefused(err) {
+		code = contracts.CodeOf(err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.trouble = code
+}
+
+// Trouble is the code that the last commit or look failed with, until a commit succeeds; "" where none did.
+func (k *Keeper) Trouble() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.trouble
 }
 
 // retryPause is the pause after a call that failed.

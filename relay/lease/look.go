@@ -129,6 +129,7 @@ func (k *Keeper) see(ctx context.Context, s sighting) {
 		k.listenAgain(time.Now())
 		return
 	case s.err != nil:
+		k.came(s.err)
 		k.log.Warn("look at leases, trying again", zap.String("reason", contracts.CodeOf(s.err)), zap.Error(s.err))
 		k.lookBy(time.Now().Add(k.retryPause()))
 		return
