@@ -249,6 +249,15 @@ func TestReadyTellsWhatIsMissing(t *testing.T) {
 	if err := p.Ready(t.Context()); err != nil {
 		t.Errorf("ready says %v", err)
 	}
+	hidden := o
+	hidden.Pool = f.connect(func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["search_path"] = "pg_catalog" })
+	q, err := New(hidden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "search_path") || !strings.Contains(err.Error(), "USAGE") {
+		t.Errorf("where the role does not see the table ready says %v", err)
+	}
 	if _, err := f.pool.Exec(t.Context(), `DROP TABLE outbox_events`); err != nil {
 		t.Fatal(err)
 	}

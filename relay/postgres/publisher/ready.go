@@ -18,7 +18,7 @@ func (p *Publisher) Ready(ctx context.Context) error {
 	case err != nil:
 		errs = append(errs, fmt.Errorf("database: %w", err))
 	case !present:
-		errs = append(errs, errors.New("database: no table outbox_events; run outbox-publisher migrate up"))
+		errs = append(errs, errors.New("database: no table outbox_events: run outbox-publisher migrate up; where it is there, its schema is not in the search_path, or the role lacks USAGE on it"))
 	default:
 		if err := p.streak.err(); err != nil {
 			errs = append(errs, fmt.Errorf("database: %w", err))
