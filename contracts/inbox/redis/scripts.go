@@ -2,7 +2,8 @@ package redis
 
 import goredis "github.com/redis/go-redis/v9"
 
-// KEYS of every script: processed, event, aggregate.
+// KEYS of every script: processed, event, aggregate. One may end halfway, where the user lacks a right: what it wrote until then
+// is a claim that stands, or one whose lease is over. A Redis that is full lets a script write that has begun by taking away (ZREM).
 
 // claimScript answers verdict, wait in ms, failing, failures, takeovers, and the errors.
 // ARGV: token, lease in ms, keep in ms, replay, version as 20 digits, event ID, prefix of events.
@@ -32,11 +33,11 @@ local function lease()
 	if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[3], ARGV[3]) end
 	return answer('claimed', '0', '0')
 end
-if state == 'claimed' and now < tonumber(e[3]) then
+if state == 'claimed' and now < (tonumber(e[3]) or 0) then
 	if e[2] == ARGV[1] then return lease() end
 	return answer('busy', left(e[3]), '0')
 end
-if state == 'waiting' and now < tonumber(e[4]) then return answer('early', left(e[4]), '0') end
+if state == 'waiting' and now < (tonumber(e[4]) or 0) then return answer('early', left(e[4]), '0') end
 -- A newer version's word, which was rolled back: the event may have been handled.
 if state and state ~= 'claimed' and state ~= 'waiting' then return answer('busy', '0', '0') end
 while true do
@@ -82,8 +83,8 @@ if e[1] == 'dead' then return 1 end
 if e[1] ~= 'claimed' then return 0 end
 redis.call('ZREM', e[3], e[4])
 if ARGV[2] == 'processed' then
-	redis.call('DEL', KEYS[2])
 	redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+	redis.call('DEL', KEYS[2])
 else
 	redis.call('HSET', KEYS[2], 'state', 'dead')
 	redis.call('PEXPIRE', KEYS[2], ARGV[3])
