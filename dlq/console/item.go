@@ -47,10 +47,14 @@ func (s *server) loadItem(ctx context.Context, v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	freeze, err := freezeOf(ctx, v, traced, d.AggregateID)
+	if err != nil {
+		return nil, err
+	}
 	now := time.Now()
 	p := &itemPage{
 		detail: d, Path: pathTo("dlq", dlq.LetterName(d.ID)), Story: story(&d.DeadLetter, now), Timeline: timelineOf(traced, whyNot, now, maxItemEvents),
-		TwoPerson: s.twoPersons(d), Freeze: freezeOf(traced, d.AggregateID), Record: recordOf(d),
+		TwoPerson: s.twoPersons(d), Freeze: freeze, Record: recordOf(d),
 	}
 	if d.Tier == contracts.SafeAuto {
 		p.Automatic = len(s.config.Catalog.Replay.Delays)
@@ -116,27 +120,39 @@ func (s *server) twoPersons(d *detail) bool {
 	return route == nil || route.TwoPersonRule
 }
 
-// traceOf reads the timeline of a trace; nil, and why, where there is none.
+// traceOf reads the timeline of a trace; nil, and why, where there is none, or where it
+// cannot be read: the dead letter is there all the same, to be decided about.
 func (s *server) traceOf(ctx context.Context, v *visit, traceID string) (*admin.Timeline, string, error) {
 	if traceID == "" {
 		return nil, "its record names no trace", nil
 	}
 	t, err := get[admin.Timeline](ctx, v.ask, apiPath("trace", dlq.TraceName(traceID)), nil)
-	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status < http.StatusInternalServerError {
+	if p, ok := errors.AsType[*admin.Problem](err); ok && ctx.Err() == nil {
 		return nil, p.Detail, nil
 	}
 	return t, "", err
 }
 
-// freezeOf finds the freeze of an aggregate; nil: it is not frozen.
-func freezeOf(t *admin.Timeline, aggregateID string) *admin.Freeze {
-	if t == nil {
-		return nil
-	}
-	for n := range t.Freezes {
-		if t.Freezes[n].AggregateID == aggregateID {
-			return &t.Freezes[n]
+// freezeOf finds the freeze of an aggregate, in the timeline if there is one; nil: it is
+// not frozen.
+func freezeOf(ctx context.Context, v *visit, t *admin.Timeline, aggregateID string) (*admin.Freeze, error) {
+	if t != nil {
+		for n := range t.Freezes {
+			if t.Freezes[n].AggregateID == aggregateID {
+				return &t.Freezes[n], nil
+			}
 		}
+		return nil, nil
 	}
-	return nil
+	if aggregateID == "" {
+		return nil, nil
+	}
+	f, err := get[admin.FreezeDetail](ctx, v.ask, apiPath("freezes", dlq.FreezeName(aggregateID)), nil)
+	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &f.Freeze, nil
 }
