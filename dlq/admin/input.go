@@ -83,6 +83,9 @@ func wellSaid(w http.ResponseWriter, r *http.Request, c *call) *Problem {
 		r.Body = http.NoBody
 		return nil
 	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return problem(http.StatusUnsupportedMediaType, "the body is declared as compressed or otherwise encoded", "send it as it is, without the header Content-Encoding")
+	}
 	const hint = "send JSON with the header Content-Type: application/json"
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if charset, given := params["charset"]; err != nil || kind != "application/json" || given && !strings.EqualFold(charset, "utf-8") {

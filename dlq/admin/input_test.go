@@ -138,6 +138,8 @@ func TestStrictBodies(t *testing.T) {
 		{"as text", replay, because, []string{"Content-Type", "text/plain"}, 415, "Content-Type"},
 		{"as nothing", replay, because, []string{"Content-Type", ""}, 415, "Content-Type"},
 		{"in another charset", replay, because, []string{"Content-Type", "application/json; charset=utf-16"}, 415, "Content-Type"},
+		{"compressed", replay, "\x1f\x8b\x08", []string{"Content-Encoding", "gzip"}, 415, "Content-Encoding"},
+		{"compressed by its header alone", replay, because, []string{"Content-Encoding", "br"}, 415, "Content-Encoding"},
 		{"too large", replay, `{"reason":"` + strings.Repeat("x", 64<<10) + `"}`, nil, 413, "65536"},
 		{"no filter", bulk, `{}`, nil, 422, "filter"},
 		{"filter that is null", bulk, `{"filter":null}`, nil, 400, "null"},
@@ -168,6 +170,7 @@ func TestStrictBodies(t *testing.T) {
 		for _, kind := range []string{"application/json", "application/json; charset=UTF-8", "Application/JSON"} {
 			read[admin.Decided](f.do("dev-security", http.MethodPost, replay, " \n"+because+" \n", "Content-Type", kind), http.StatusAccepted)
 		}
+		read[admin.Decided](f.do("dev-security", http.MethodPost, replay, because, "Content-Encoding", "identity"), http.StatusAccepted)
 		exact := `{"reason":"x"}` + strings.Repeat(" ", 64<<10-len(`{"reason":"x"}`))
 		read[admin.Decided](f.do("dev-security", http.MethodPost, replay, exact), http.StatusAccepted)
 	})
