@@ -18,6 +18,7 @@ var hostileTexts = map[string]string{
 	"right to left": "exe.\u202egnp\u2066\u200f\u061c",
 	"not printing":  "a\x00b\x07c\x1b[31md\u200be\ufefff\r\ng\u2028h",
 	"long":          strings.Repeat("long ", 4000) + strings.Repeat("x", 4000),
+	"unbroken":      strings.Repeat("x", 5000),
 	"paths":         "../../%2e%2e/?a=b&c=d#e;f\\g",
 	"emoji":         strings.Repeat("👩‍👩‍👧‍👦", 50) + strings.Repeat("̷̡", 200),
 }
