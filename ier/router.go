@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
 )
@@ -46,19 +50,37 @@ func New(cfg Config) (*Router, error) {
 func (r *Router) Deliver(ctx context.Context, run []*Job, waits func(targets []string)) []Outcome {
 	legs := split(run)
 	open := newAwaited(legs, waits)
+	r.each(legs, func(l *leg) {
+		r.attempt(ctx, run, l)
+		open.answered(l.target)
+	})
+	return gather(run, legs)
+}
+
+// each calls serve for every leg at the same time, and returns once all have ended. Then
+// it repeats the panic of one: whoever takes the run up again must not meet the others.
+func (r *Router) each(legs []*leg, serve func(*leg)) {
+	var first atomic.Pointer[any]
+	guarded := func(l *leg) {
+		defer func() {
+			if p := recover(); p != nil {
+				r.cfg.Log.Error("delivery panicked", zap.String("target", l.target), zap.String("panic", contracts.PanicText(p)), zap.ByteString("stack", debug.Stack()))
+				first.CompareAndSwap(nil, &p)
+			}
+		}()
+		serve(l)
+	}
 	var wg sync.WaitGroup
 	for _, l := range legs[min(1, len(legs)):] {
-		wg.Go(func() {
-			r.attempt(ctx, run, l)
-			open.answered(l.target)
-		})
+		wg.Go(func() { guarded(l) })
 	}
 	if len(legs) > 0 {
-		r.attempt(ctx, run, legs[0])
-		open.answered(legs[0].target)
+		guarded(legs[0])
 	}
 	wg.Wait()
-	return gather(run, legs)
+	if p := first.Load(); p != nil {
+		panic(*p)
+	}
 }
 
 // leg is one target's share of a run.
