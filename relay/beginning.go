@@ -62,7 +62,7 @@ func (o *outbox) lookAgain(ctx context.Context) {
 // another owner can come any more.
 func (o *outbox) lookEarly(ctx context.Context, g *errgroup.Group) {
 	if !o.now().Before(o.begun.until) {
-		g.Go(func() error { o.lookAgain(ctx); return nil })
+		g.Go(func() error { o.kept(ctx, partReader, o.lookAgain); return nil })
 	}
 }
 

@@ -71,3 +71,31 @@ func TestWhenAnOutboxLooksForWhatIsInBackoff(t *testing.T) {
 		})
 	}
 }
+
+// panicking is a Store over whose pages the program panics some times.
+type panicking struct {
+	Store
+	times atomic.Int64
+}
+
+func (p *panicking) Page(context.Context, Scan) ([]Doc, error) {
+	if p.times.Add(-1) >= 0 {
+		panic("page")
+	}
+	return nil, nil
+}
+
+func TestAPanicDoesNotEndTheEarlyLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := newTestRelay(t)
+		store := &panicking{}
+		store.times.Store(3)
+		r.store = store
+		o := r.newOutbox(contracts.Share{Outbox: "schedOutbox", Of: 1}, idle{since: time.Hour})
+		g, ctx := errgroup.WithContext(t.Context())
+		o.lookEarly(ctx, g)
+		if err := g.Wait(); err != nil || !o.begun.looked.Load() {
+			t.Errorf("looked: %t, error %v; want true and none", o.begun.looked.Load(), err)
+		}
+	})
+}
