@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -50,7 +49,7 @@ func (s *settler) send(ctx context.Context, batch []*settlement) {
 	err := s.commit(ctx, batch)
 	switch {
 	case ctx.Err() != nil && err != nil:
-	case err != nil && !isRefused(err) && !isContended(err):
+	case err != nil && !dlq.IsRefused(err) && !isContended(err):
 		s.unanswered(ctx, batch, err)
 	default:
 		s.answered(ctx, batch)
@@ -126,11 +125,6 @@ func written(batch []*settlement, writes []Write, updated []time.Time) {
 			}
 		}
 	}
-}
-
-func isRefused(err error) bool {
-	var ce CommitError
-	return errors.As(err, &ce) && ce.Refused()
 }
 
 // isContended reports whether somebody else had one of the documents locked, for

@@ -3,7 +3,6 @@ package relay
 import (
 	"encoding/json"
 
-	"outboxrelay/contracts"
 	"outboxrelay/relay/lease"
 )
 
@@ -41,7 +40,7 @@ func (r *Relay) outboxHealth() (all []OutboxHealth, queueOwner string) {
 		}
 		all = append(all, oh)
 	}
-	return all, holders[contracts.ShareQueue].Owner
+	return all, holders[lease.Queue].Owner
 }
 
 // note is what the other instances are told of a share's health.

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // Metrics are the relay's own. Every label value is known from the catalog or
@@ -144,7 +145,7 @@ func (m *Metrics) commit(lane contracts.Lane, records int, took time.Duration, e
 	switch {
 	case err == nil:
 		m.commitRecords.WithLabelValues(string(lane)).Add(float64(records))
-	case isRefused(err):
+	case dlq.IsRefused(err):
 		result = commitRefused
 	default:
 		result = commitFailed

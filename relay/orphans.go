@@ -109,7 +109,7 @@ func (s *sweeper) turnBack(ctx context.Context, docs []Doc) (turned int, err err
 	switch {
 	case err == nil:
 		return len(docs), nil
-	case !isRefused(err):
+	case !dlq.IsRefused(err):
 		return 0, err
 	case len(docs) == 1:
 		return 0, s.cannotTurn(ctx, docs[0], err)

@@ -27,7 +27,7 @@ type Store interface {
 	// Commit applies all writes or none and returns the update time of each document
 	// after it: the server's commit time; an earlier one, if the write changed nothing;
 	// zero for a deletion, which has none. An error says by behaviour what it means;
-	// see CommitError.
+	// see dlq.CommitError.
 	Commit(ctx context.Context, writes []Write) ([]time.Time, error)
 }
 
@@ -156,15 +156,10 @@ const (
 	ScanShardAbove
 )
 
-// The writes of a commit are those of the dead-letter queue: what the relay
-// does to records and what the queue does to dead letters share the code that
-// sends them.
-type (
-	// Write is one write of a commit.
-	Write = dlq.Write
-	// CommitError is how a failed Commit says what it means.
-	CommitError = dlq.CommitError
-)
+// Write is one write of a commit: those of the dead-letter queue, as what the relay
+// does to records and what the queue does to dead letters share the code that sends
+// them.
+type Write = dlq.Write
 
 // The operations of a Write; see package dlq.
 const (

@@ -60,7 +60,7 @@ func (k *Keeper) take(ctx context.Context, idle time.Duration, leases []leaseDoc
 		return
 	}
 	err := k.takeTogether(ctx, idle, leases)
-	if isRefused(err) && len(leases) > 1 {
+	if dlq.IsRefused(err) && len(leases) > 1 {
 		for i, d := range leases {
 			if i > 0 && !time.Now().Before(k.renewAt) {
 				break
@@ -72,7 +72,7 @@ func (k *Keeper) take(ctx context.Context, idle time.Duration, leases []leaseDoc
 	}
 	switch {
 	case err == nil:
-	case isRefused(err):
+	case dlq.IsRefused(err):
 		k.metrics.count(eventRefused)
 		k.log.Info("another was quicker to take a lease", zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
 		k.lookBy(time.Now().Add(collisionPause))
@@ -126,7 +126,7 @@ func (k *Keeper) freeStrays(ctx context.Context, v view, planned map[string]stri
 		}
 		nonce, _ := k.nonces.next()
 		if _, err := k.commit(ctx, conditioned(share, d.updated, map[string]any{fieldOwner: "", fieldNonce: nonce}), ring(nonce)); err != nil {
-			if isRefused(err) {
+			if dlq.IsRefused(err) {
 				k.metrics.count(eventRefused)
 			}
 			k.log.Warn("release lease that is not used", zap.String("share", share), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))

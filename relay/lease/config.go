@@ -33,7 +33,7 @@ type Store interface {
 
 // Queue is the share beside those of the catalog: what only one instance may do
 // for the dead-letter queue.
-const Queue = "queue"
+const Queue = contracts.ShareQueue
 
 // Config is what a keeper is made of.
 type Config struct {

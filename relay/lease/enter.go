@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"outboxrelay/contracts"
+	"outboxrelay/dlq"
 )
 
 // enter waits until the instance may own shares, and then registers it and takes what
@@ -49,7 +50,7 @@ func (k *Keeper) enterBy(ctx context.Context, v view) {
 	at, err := k.commit(ctx, append(k.takings(leases, nonce), k.registration(before.updated, nonce), ring(nonce))...)
 	k.changes++
 	if err != nil {
-		if isRefused(err) {
+		if dlq.IsRefused(err) {
 			k.metrics.count(eventRefused)
 		}
 		k.log.Info("register and take leases at once, going on one after the other", zap.String("reason", contracts.CodeOf(err)), zap.Error(err))

@@ -177,7 +177,7 @@ func (k *Keeper) commit(ctx context.Context, writes ...dlq.Write) (time.Time, er
 // came notes what came of a commit, or why a look failed. That others were faster is no trouble.
 func (k *Keeper) came(err error) {
 	code := ""
-	if err != nil && !isRefused(err) {
+	if err != nil && !dlq.IsRefused(err) {
 		code = contracts.CodeOf(err)
 	}
 	k.mu.Lock()

@@ -141,7 +141,7 @@ func (a *actor) registerOver(updated time.Time) {
 		switch {
 		case err == nil:
 			a.me = &paper{id, at, a.trust(sent)}
-		case isRefused(err):
+		case dlq.IsRefused(err):
 			there := a.read(id)
 			_, mine := a.nonces.mine(there.nonce)
 			switch {
@@ -229,7 +229,7 @@ func (a *actor) renew() {
 			switch {
 			case err == nil:
 				p.updated, p.until = at, a.trust(sent)
-			case isRefused(err):
+			case dlq.IsRefused(err):
 				a.reconcile(p)
 			}
 		}
@@ -278,7 +278,7 @@ func (a *actor) end() {
 		switch {
 		case err == nil:
 			a.drop()
-		case isRefused(err):
+		case dlq.IsRefused(err):
 			docs, _ := a.m.server.Get(context.Background(), contracts.CollectionLeases, modelShare)
 			d := decodeLease(docs[0], modelTerm)
 			switch _, mine := a.nonces.mine(d.nonce); {

@@ -265,9 +265,9 @@ func (a *actor) settle(n int) {
 			switch st.sent = false; {
 			case err == nil:
 				a.committed(e, st, at)
-			case isRefused(err) && len(batch) > 1:
+			case dlq.IsRefused(err) && len(batch) > 1:
 				st.alone = true
-			case isRefused(err):
+			case dlq.IsRefused(err):
 				a.refused(e, st)
 			}
 		}

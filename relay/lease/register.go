@@ -25,7 +25,7 @@ func (k *Keeper) register(ctx context.Context) {
 			k.lookBy(time.Now())
 			return
 		}
-		if !isRefused(err) {
+		if !dlq.IsRefused(err) {
 			k.log.Warn("register instance, trying again", zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
 			return
 		}

@@ -26,12 +26,12 @@ func (k *Keeper) releaseThrough(ctx context.Context) {
 		return
 	}
 	err := k.release(ctx, due...)
-	if !isRefused(err) {
+	if !dlq.IsRefused(err) {
 		return
 	}
 	k.metrics.count(eventRefused)
 	for _, h := range due {
-		if len(due) == 1 || isRefused(k.release(ctx, h)) {
+		if len(due) == 1 || dlq.IsRefused(k.release(ctx, h)) {
 			k.settleRelease(ctx, h)
 		}
 	}

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,7 +27,7 @@ func (k *Keeper) renew(ctx context.Context) {
 	}
 	k.renewAt = time.Now().Add(k.retryPause())
 	k.log.Warn("renew leases, trying again", zap.Int("documents", len(claims)), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
-	if !isRefused(err) {
+	if !dlq.IsRefused(err) {
 		k.reconcile(ctx, claims, k.retryPause())
 		return
 	}
@@ -46,7 +45,7 @@ func (k *Keeper) renewRest(ctx context.Context, rest []*claim, of int) {
 			return
 		}
 		k.log.Warn("renew the other leases, trying again", zap.Int("documents", len(rest)), zap.String("reason", contracts.CodeOf(err)), zap.Error(err))
-		if !isRefused(err) {
+		if !dlq.IsRefused(err) {
 			return
 		}
 	}
@@ -157,9 +156,4 @@ func (k *Keeper) get(ctx context.Context, claims []*claim, within time.Duration)
 		ids[i] = c.id
 	}
 	return k.config.Store.Get(ctx, contracts.CollectionLeases, ids...)
-}
-
-func isRefused(err error) bool {
-	refusal, ok := errors.AsType[dlq.CommitError](err)
-	return ok && refusal.Refused()
 }

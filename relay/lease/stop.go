@@ -64,7 +64,7 @@ func (k *Keeper) unregister(ctx context.Context) {
 		switch {
 		case err == nil:
 			k.setMe(nil)
-		case isRefused(err):
+		case dlq.IsRefused(err):
 			if len(k.reconcile(ctx, []*claim{k.me}, k.config.Term/callEvery)) > 0 {
 				return // nothing that is known helps; it runs out by itself
 			}

@@ -1,20 +1,15 @@
 package restore
 
-import (
-	"errors"
-
-	"outboxrelay/dlq"
-)
+import "outboxrelay/dlq"
 
 // settleAll settles documents in one commit, or one by one where Firestore refused one of
 // them; refused then tells what became of that. One that somebody else changed meanwhile is left.
 func settleAll[T any](found []T, commit func([]T) error, refused func(T, error) (settled int, err error)) (settled int, err error) {
 	err = commit(found)
-	refusal, _ := errors.AsType[dlq.CommitError](err)
 	switch {
 	case err == nil:
 		return len(found), nil
-	case refusal == nil || !refusal.Refused():
+	case !dlq.IsRefused(err):
 		return 0, err
 	case len(found) == 1:
 		return refused(found[0], err)
