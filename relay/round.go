@@ -75,6 +75,10 @@ func (p *replay) giveUp(pool *lanes.Pool, cause error) {
 	}
 }
 
+// withdrawCheck is how often a replay that is given up looks whether it is back
+// in the queue: it may have been with a worker.
+const withdrawCheck = 10 * time.Millisecond
+
 // job is what its turn in the lane delivers.
 func (p *replay) job() *ier.Job {
 	return &ier.Job{
