@@ -9,7 +9,7 @@ import (
 // swallows would otherwise hold up its reader for ever, and silently.
 type bounded struct {
 	Store
-	bound time.Duration // of one call
+	bound time.Duration // of one query; a Count may have several
 }
 
 // Page implements Store.

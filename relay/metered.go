@@ -2,9 +2,9 @@ package relay
 
 import "context"
 
-// metered is a Store that counts the documents of an outbox that its reads
+// metered is a Store that counts the documents of an outbox that its queries
 // cost, as Firestore bills them: at least one for each query, and one for each
-// thousand that are counted.
+// thousand that are counted. What is read by its ID is rare, and not counted.
 type metered struct {
 	Store
 	metrics *Metrics

@@ -12,10 +12,10 @@ import (
 // no failure.
 var errBacklog = errors.New("more was left out than a window holds")
 
-// doubts is how often at most the stream of a listener is completed after it was
+// mostDoubts is how often at most the stream of a listener is completed after it was
 // opened. Producers at work at the same time may commit in another order than
 // their createdAt tells, so that a busy lane could seem incomplete for ever.
-const doubts = 3
+const mostDoubts = 3
 
 // whole adds to docs, which a stream told that was opened lately, by the relay or once
 // more by Firestore's client, the pending records behind the feed's cursor that it left

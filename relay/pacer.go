@@ -32,8 +32,8 @@ const (
 	calm = 500 * time.Millisecond
 	// settleCheck is how often the end of the deliveries under way is looked for.
 	settleCheck = 2 * time.Millisecond
-	// patience bounds a page's time, should its target hang.
-	patience = time.Second
+	// pacePatience bounds a page's time, should its target hang.
+	pacePatience = time.Second
 )
 
 func newPacer(own *lanes.Pool, now func() time.Time) *pacer {
@@ -63,7 +63,7 @@ func (p *pacer) page(ctx context.Context, work func() error) error {
 	if err := work(); err != nil {
 		return err
 	}
-	for p.own.Active() > 0 && p.now().Sub(began) < patience {
+	for p.own.Active() > 0 && p.now().Sub(began) < pacePatience {
 		if !sleep(ctx, settleCheck) {
 			return ctx.Err()
 		}

@@ -28,8 +28,8 @@ func newWatchdog(l *listener) *watchdog {
 	}
 }
 
-// seen tells that a touch arrived. It never blocks: a missed echo is followed
-// by another touch.
+// seen tells that a touch arrived. It never blocks: an echo for which there is no room
+// is missed, and its listener rebuilt.
 func (w *watchdog) seen(nonce string) {
 	select {
 	case w.echoes <- nonce:

@@ -126,7 +126,7 @@ func (w *window) told(ctx context.Context) (on bool, err error) {
 		return false, nil
 	}
 	if opened {
-		w.doubt = doubts
+		w.doubt = mostDoubts
 	}
 	reach := feed.Live
 	var carry []Doc // a commit's records that the window's edge cut through
