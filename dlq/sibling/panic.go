@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"outboxrelay/contracts"
 )
 
 // panicError is a fault of the program. Nothing waits it through.
@@ -13,7 +15,7 @@ type panicError struct {
 }
 
 func (p *panicError) Error() string {
-	return fmt.Sprintf("panic: %s\n%s", text(p.value), p.stack)
+	return fmt.Sprintf("panic: %s\n%s", contracts.PanicText(p.value), p.stack)
 }
 
 // Panicked tells that it is a panic.
@@ -37,12 +39,4 @@ func Panicked(err error) bool {
 		Panicked() bool
 	}](err)
 	return ok && p.Panicked()
-}
-
-// text is contracts.PanicText, of which this package knows nothing: the error is logged.
-func text(p any) string {
-	if err, ok := p.(interface{ RuntimeError() }); ok {
-		return fmt.Sprint(err)
-	}
-	return fmt.Sprintf("%T", p)
 }
