@@ -59,6 +59,7 @@ func (p *Publisher) countOnce(ctx context.Context) error {
 	}
 	p.metrics.pending.Set(float64(pending))
 	p.metrics.parked.Set(float64(parked))
+	p.due.Store(int64(pending - parked))
 	p.metrics.oldest.Set(oldest)
 	return nil
 }

@@ -56,6 +56,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
+// tellWaiting has reg tell what waits for the topic while that is out, by the relay's name for it.
+func tellWaiting(reg prometheus.Registerer, topic string, waiting func() float64) {
+	if reg == nil {
+		return
+	}
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "relay_target_waiting_records", ConstLabels: prometheus.Labels{"target": topic},
+		Help: "Rows that wait for the topic while its breaker is open, at the last count, of the 100,000 oldest that are not published.",
+	}, waiting))
+}
+
 func (m *metrics) failed() { m.readErrors.Inc() }
 
 func (m *metrics) commit(rows int, took time.Duration, err error) {

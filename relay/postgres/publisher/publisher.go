@@ -26,6 +26,7 @@ type Publisher struct {
 	indexed atomic.Bool   // the optional index is there
 	workers *workers      // of publishes; they end with Run
 	streak  streak        // of rounds that failed
+	due     atomic.Int64  // rows that are neither published nor parked, at the last count
 	sending time.Duration // bounds the publishing of a round; publishWithin but for tests
 }
 
@@ -42,11 +43,21 @@ func New(o Options) (*Publisher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure publisher: %w", err)
 	}
-	return &Publisher{
+	p := &Publisher{
 		opts: o, router: router, metrics: newMetrics(o.Registerer),
 		holds: newHolds(), backoff: backoff{base: o.RetryBase, limit: o.RetryMax}, more: make(chan struct{}, 1),
 		workers: newWorkers(), sending: publishWithin,
-	}, nil
+	}
+	tellWaiting(o.Registerer, o.Topic, p.behindBreaker)
+	return p, nil
+}
+
+// behindBreaker is how many rows wait for the topic as it is out.
+func (p *Publisher) behindBreaker() float64 {
+	if !p.router.Open(p.opts.Topic) {
+		return 0
+	}
+	return float64(p.due.Load())
 }
 
 // Run publishes until ctx ends. Then it lets the calls under way come to their end, marks what was
