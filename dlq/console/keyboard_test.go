@@ -111,6 +111,32 @@ func TestFocusIsAtTheAnswerWithoutScripts(t *testing.T) {
 	p.quietBut("412")
 }
 
+// The answer takes the focus once: who writes beside it is left alone by each fresh page.
+func TestAnAnswerTakesTheFocusOnce(t *testing.T) {
+	f := setup(t)
+	i := f.die("accOutbox", "WalletDeducted", "acc-1", 1)
+	p := f.open(look{as: "dev-operator"}, itemPath(i)+"?done=note")
+	p.Until("the focus is at the answer", "document.activeElement.matches('.notice')")
+	p.Hears()
+	p.tabTo("#act-discard summary")
+	p.press(kb.Enter)
+	p.tabTo("#reason-discard")
+	for n := range 3 {
+		text := fmt.Sprintf("note %d of another", n)
+		_, err := f.queue.Decide(t.Context(), i.ID, dlq.Decide{Action: dlq.Note, Actor: dlq.Actor{Name: "other", Role: dlq.Operator}, Reason: text})
+		f.must(err)
+		p.Shows(text)
+		if got := eval[string](p, "document.activeElement.id"); got != "reason-discard" {
+			t.Fatalf("the focus went to %q", got)
+		}
+		p.press("x")
+	}
+	if !eval[bool](p, "document.querySelector('.notice') !== null") {
+		t.Error("the answer is not there any more: the focus was not put to the test")
+	}
+	p.quiet()
+}
+
 // No screen holds the focus: the Tab key leads through all of it and out again.
 func TestNoScreenTrapsTheKeyboard(t *testing.T) {
 	f := setup(t)

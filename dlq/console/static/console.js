@@ -90,6 +90,7 @@ const Console = (() => {
     $("button.copy, [data-scripted]").forEach((e) => { e.hidden = false; });
     $("[data-scriptless]").forEach((e) => { e.hidden = true; });
     $(".notice").forEach((n) => { if (!noticed.has(n)) noticed.set(n, Date.now()); });
+    $("main [autofocus]").forEach((e) => e.removeAttribute("autofocus")); // else it takes the focus again with each fresh page
     document.dispatchEvent(new CustomEvent("console:dressed"));
   };
   document.body.addEventListener("htmx:afterSettle", dress);
@@ -111,6 +112,7 @@ const Console = (() => {
     history.replaceState(null, "", address);
   }
 
+  document.querySelector("main [autofocus]")?.focus(); // the answer of a form that led here
   dress();
   return { moment, say, answered, renew, forget };
 })();
