@@ -35,7 +35,7 @@ func (f AuditFilter) anytime() AuditFilter {
 // check refuses values that nothing can have, all of them at once.
 func (f AuditFilter) check() error {
 	var faults []string
-	if all := subjects(); f.Subject != "" && !slices.Contains(all, f.Subject) {
+	if all := Subjects(); f.Subject != "" && !slices.Contains(all, f.Subject) {
 		faults = append(faults, fmt.Sprintf("subject %q is none of %v", f.Subject, all))
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
@@ -49,7 +49,8 @@ func (f AuditFilter) check() error {
 	return refuseFilter(faults)
 }
 
-func subjects() []Subject {
+// Subjects lists the kinds of thing that a decision is about.
+func Subjects() []Subject {
 	return []Subject{SubjectDeadLetter, SubjectFreeze, SubjectLane, SubjectBulk, SubjectOutbox, SubjectQueueItem, SubjectAccess}
 }
 

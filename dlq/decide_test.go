@@ -26,7 +26,7 @@ func TestBounded(t *testing.T) {
 
 func TestUnfitSaysWhatToDo(t *testing.T) {
 	for _, tier := range contracts.Tiers() {
-		for _, state := range states() {
+		for _, state := range States() {
 			for _, replaying := range []bool{false, true} {
 				i := &Item{Tier: tier, State: state}
 				if replaying {

@@ -18,8 +18,8 @@ func (f Filter) check() error {
 	if f.Tier != "" && !f.Tier.Valid() {
 		fault("tier %q is none of %v", f.Tier, contracts.Tiers())
 	}
-	if f.State != "" && !slices.Contains(states(), f.State) {
-		fault("state %q is none of %v", f.State, states())
+	if f.State != "" && !slices.Contains(States(), f.State) {
+		fault("state %q is none of %v", f.State, States())
 	}
 	if f.Lane != "" && !slices.Contains(contracts.Lanes(), f.Lane) {
 		fault("lane %q is none of %v", f.Lane, contracts.Lanes())
@@ -27,7 +27,7 @@ func (f Filter) check() error {
 	if f.Reason != "" && !slices.Contains(contracts.Reasons(), f.Reason) {
 		fault("reason %q is none of %v", f.Reason, contracts.Reasons())
 	}
-	if f.State != "" && f.Open != nil && slices.Contains(states(), f.State) && Open(f.State) != *f.Open {
+	if f.State != "" && f.Open != nil && slices.Contains(States(), f.State) && Open(f.State) != *f.Open {
 		fault("state %s and open %t exclude each other", f.State, *f.Open)
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
@@ -64,8 +64,8 @@ func refuseFilter(faults []string) error {
 	return &Refusal{Kind: Invalid, Detail: "the filter makes no sense: " + strings.Join(faults, "; ")}
 }
 
-// states lists the states of dead letters.
-func states() []contracts.DeadState {
+// States lists the states of dead letters.
+func States() []contracts.DeadState {
 	return []contracts.DeadState{
 		contracts.DeadScheduled, contracts.DeadAwaitingReview, contracts.DeadBlocked, contracts.DeadAuthorized, contracts.DeadReplayed, contracts.DeadDiscarded,
 	}

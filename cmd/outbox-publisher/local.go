@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -14,6 +16,7 @@ import (
 	"outboxrelay/cmd/outbox-publisher/sample"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/logging"
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/web"
 	inboxredis "outboxrelay/contracts/inbox/redis"
@@ -23,9 +26,9 @@ import (
 
 // localCmd runs everything on this machine.
 type localCmd struct {
-	HTTP    string  `name:"http" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where health and metrics are served; port 0: any free one."`
-	Records int     `placeholder:"N" help:"Commit N sample events, have them handled, print a summary and exit."`
-	Rate    float64 `default:"-1" placeholder:"N" help:"Sample transactions a second; 0: as fast as it goes. Default 20, or 0 with --records."`
+	HTTP    string   `name:"http" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where health and metrics are served; port 0: any free one."`
+	Records int      `placeholder:"N" help:"Commit N sample events, have them handled, print a summary and exit."`
+	Rate    *float64 `placeholder:"N" help:"Sample transactions a second; 0: as fast as it goes. Default 20, or 0 with --records."`
 
 	LogLevel  string `enum:"debug,info,warn,error" default:"error" env:"LOG_LEVEL" help:"Least severe level that is logged to standard error: debug, info, warn or error."`
 	LogFormat string `enum:"json,console" default:"console" env:"LOG_FORMAT" help:"json (Cloud Logging's fields) or console."`
@@ -40,14 +43,22 @@ func (c *localCmd) Help() string {
 With --records the exit code is 1 if an event was lost, out of order within its aggregate, handled twice, or handled though it was rolled back; 130 if it was stopped before all were handled.`
 }
 
+// AfterApply is called by kong.
+func (c *localCmd) AfterApply(parsed *kong.Context) error {
+	if c.Records == 0 && program.Given(parsed, "records") {
+		return errors.New("--records is 0, want more than 0: leave the flag out to go on without end")
+	}
+	return nil
+}
+
 // Validate names what is wrong with the flags.
 func (c *localCmd) Validate() error {
 	var errs []error
 	if c.Records < 0 {
 		errs = append(errs, fmt.Errorf("--records is %d, want more than 0", c.Records))
 	}
-	if c.Rate < 0 && c.Rate != -1 {
-		errs = append(errs, fmt.Errorf("--rate is %v, want 0 or more", c.Rate))
+	if c.Rate != nil && (math.IsNaN(*c.Rate) || math.IsInf(*c.Rate, 0) || *c.Rate < 0) {
+		errs = append(errs, fmt.Errorf("--rate is %v, want 0 or more", *c.Rate))
 	}
 	return errors.Join(errs...)
 }
@@ -63,8 +74,8 @@ const (
 
 func (c *localCmd) rate() float64 {
 	switch {
-	case c.Rate >= 0:
-		return c.Rate
+	case c.Rate != nil:
+		return *c.Rate
 	case c.Records > 0:
 		return 0
 	}

@@ -76,8 +76,32 @@ func TestLocalThatIsStoppedSaysSo(t *testing.T) {
 }
 
 func TestLocalUsage(t *testing.T) {
-	code, _, stderr := runProgram(t, nil, "local", "--records=-1", "--rate=-2")
-	if code != 2 || !strings.Contains(stderr, "--records is -1") || !strings.Contains(stderr, "--rate is -2") {
-		t.Errorf("exit code %d: %s", code, stderr)
+	for _, tc := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--records=-1", "--rate=-2"}, []string{"--records is -1", "--rate is -2"}},
+		{[]string{"--records=0"}, []string{"--records is 0, want more than 0"}},
+		{[]string{"--rate=NaN"}, []string{"--rate is NaN, want 0 or more"}},
+		{[]string{"--rate=-1"}, []string{"--rate is -1, want 0 or more"}},
+	} {
+		code, _, stderr := runProgram(t, nil, append([]string{"local"}, tc.args...)...)
+		for _, want := range tc.want {
+			if code != shell.ExitUsage || !strings.Contains(stderr, want) {
+				t.Errorf("%q: exit code %d, %q, want %q", tc.args, code, stderr, want)
+			}
+		}
+	}
+}
+
+// A flag that is given and empty, as "$N" of a variable that is not set, is no flag that is left out.
+func TestAFlagThatIsGivenAndEmptyIsRefused(t *testing.T) {
+	for _, args := range []string{
+		"run --project=", "run --topic=", "run --batch-size=", "--host=", "list --limit=", "list --max-attempts=", "migrate down --to=", "republish --consumer=", "local --http=",
+	} {
+		code, _, stderr := runProgram(t, nil, strings.Fields(args)...)
+		if code != shell.ExitUsage || !strings.Contains(stderr, "it is empty: leave the flag out, or give it a value") {
+			t.Errorf("%s: exit code %d, %q", args, code, stderr)
+		}
 	}
 }

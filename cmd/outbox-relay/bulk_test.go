@@ -115,7 +115,7 @@ func TestEmptyFilterSelectsNothing(t *testing.T) {
 		{with("--event-type="), "--event-type"},
 		{with("--outbox", "accOutbox", "--consumer", ""), "--consumer"},
 		{with("--from", ""), "--from"},
-		{with("--id", ""), "--id is empty"},
+		{with("--id", ""), "--id: it is empty"},
 		{with("--id", "a", "--pin", ""), "--pin"},
 		{bulk, "--all"},
 		{with("--all", "--tier", "SAFE_AUTO"), "--all excludes"},

@@ -127,6 +127,9 @@ func (c *costCmd) workload(env shell.Lookup) (*cost.Workload, error) {
 	if c.OnDelivered != "catalog" {
 		w.OnDelivered = contracts.OnDelivered(c.OnDelivered)
 	}
+	if c.Retention != nil && c.OnDelivered == string(contracts.DeleteDelivered) {
+		return nil, shell.Usagef("--retention is for records that are marked, and --on-delivered delete marks none: leave one of them out")
+	}
 	if c.Retention != nil {
 		w.Retention, err = time.ParseDuration(*c.Retention)
 		if err != nil || w.Retention <= 0 {

@@ -8,9 +8,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/doctor"
 	"outboxrelay/cmd/outbox-relay/gcp"
+	"outboxrelay/cmd/outbox-relay/operator"
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/contracts"
@@ -48,6 +52,14 @@ func (c *doctorCmd) Validate() error {
 		err = errors.Join(err, fmt.Errorf("--timeout is %v, want more than 0", c.Timeout))
 	}
 	return err
+}
+
+// AfterApply is called by kong.
+func (c *doctorCmd) AfterApply(parsed *kong.Context) error {
+	if c.Offline && program.Given(parsed, "url") {
+		return errors.New("--offline asks nobody, and --url names a service to be asked: leave one of them out")
+	}
+	return operator.ChooseToken(parsed, &c.Token)
 }
 
 // Run looks, and prints what it found.

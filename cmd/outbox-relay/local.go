@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"github.com/alecthomas/kong"
 
 	"outboxrelay/cmd/outbox-relay/demo"
 	"outboxrelay/cmd/outbox-relay/gcp"
 	"outboxrelay/cmd/outbox-relay/localrun"
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/tracing"
 	"outboxrelay/cmd/outbox-relay/web"
@@ -26,11 +29,11 @@ import (
 
 // localCmd runs everything on this machine.
 type localCmd struct {
-	HTTP    string  `name:"http" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the console, health and metrics are served, on loopback; port 0: any free one."`
-	Rate    float64 `default:"-1" placeholder:"N" help:"Sample records a second; 0: as fast as it goes. Default 20, or 200 with --records."`
-	Records int64   `placeholder:"N" help:"Append N sample records across all outboxes, deliver them, print a summary and exit."`
-	Samples bool    `default:"true" negatable:"" help:"Run sample producers and consumers."`
-	DataDir string  `type:"path" placeholder:"DIR" help:"Keeps Firestore's documents; without it they are in memory."`
+	HTTP    string   `name:"http" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the console, health and metrics are served, on loopback; port 0: any free one."`
+	Rate    *float64 `placeholder:"N" help:"Sample records a second; 0: as fast as it goes. Default 20, or 200 with --records."`
+	Records int64    `placeholder:"N" help:"Append N sample records across all outboxes, deliver them, print a summary and exit."`
+	Samples bool     `default:"true" negatable:"" help:"Run sample producers and consumers."`
+	DataDir string   `type:"path" placeholder:"DIR" help:"Keeps Firestore's documents; without it they are in memory."`
 
 	Fault       bool          `help:"Show what goes wrong: an outage, in which every publish to a target fails for a while, and a record of each tier that becomes a dead letter."`
 	FaultTarget string        `default:"FUNNEL" placeholder:"TARGET" help:"Target of the outage."`
@@ -66,10 +69,10 @@ func (c *localCmd) Validate() error {
 	if c.Records < 0 {
 		errs = append(errs, fmt.Errorf("--records is %d, want more than 0", c.Records))
 	}
-	if c.Rate < 0 && c.Rate != -1 {
-		errs = append(errs, fmt.Errorf("--rate is %v, want 0 or more", c.Rate))
+	if c.Rate != nil && (math.IsNaN(*c.Rate) || math.IsInf(*c.Rate, 0) || *c.Rate < 0) {
+		errs = append(errs, fmt.Errorf("--rate is %v, want 0 or more", *c.Rate))
 	}
-	if !c.Samples && (c.Records > 0 || c.Rate >= 0) {
+	if !c.Samples && (c.Records > 0 || c.Rate != nil) {
 		errs = append(errs, errors.New("--no-samples goes with neither --records nor --rate"))
 	}
 	if c.FaultAfter < 0 {
@@ -81,10 +84,23 @@ func (c *localCmd) Validate() error {
 	return errors.Join(errs...)
 }
 
+// AfterApply is called by kong.
+func (c *localCmd) AfterApply(parsed *kong.Context) error {
+	if c.Records == 0 && program.Given(parsed, "records") {
+		return errors.New("--records is 0, want more than 0: leave the flag out to go on without end")
+	}
+	for _, flag := range []string{"fault-target", "fault-after", "fault-for"} {
+		if !c.Fault && program.Given(parsed, flag) {
+			return fmt.Errorf("--%s is about the outage of --fault: give that, too", flag)
+		}
+	}
+	return nil
+}
+
 func (c *localCmd) rate() float64 {
 	switch {
-	case c.Rate >= 0:
-		return c.Rate
+	case c.Rate != nil:
+		return *c.Rate
 	case c.Records > 0:
 		return rateOfASummary
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"outboxrelay/cmd/outbox-relay/program"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/relay/workqueue/notifications"
@@ -118,9 +119,7 @@ func (f *smtpFlags) Validate() error {
 
 // AfterApply looks whether the password was given on the command line.
 func (f *smtpFlags) AfterApply(parsed *kong.Context) error { //nolint:unparam // as kong wants it
-	for _, at := range parsed.Path {
-		f.Shown = f.Shown || at.Flag != nil && at.Flag.Name == "smtp-password" && !at.Resolved
-	}
+	f.Shown = program.Given(parsed, "smtp-password")
 	return nil
 }
 

@@ -253,7 +253,7 @@ func (o *office) commands() {
 		{"list documents", "viewer", []string{"list", "jobs", "--status", "dead", "--tenant", "org-1"}, shell.ExitOK, []string{path, "UNKNOWN_CHANNEL"}},
 		{"list none", "viewer", []string{"list", "jobs", "--tenant", "nobody"}, shell.ExitOK, []string{"no documents"}},
 		{"list a status that there is not", "viewer", []string{"list", "jobs", "--status", "weather"}, shell.ExitOK, []string{o.stray("weather")}},
-		{"list of no queue", "viewer", []string{"list", "weather"}, shell.ExitNotFound, []string{"the queues are"}},
+		{"list of no queue", "viewer", []string{"list", "weather"}, shell.ExitUsage, []string{"is none of jobs, notifications"}},
 		{"list all by status", "viewer", []string{"list", "--status", "dead"}, shell.ExitUsage, []string{"need a queue"}},
 		{"show", "operator", []string{"show", "jobs", path}, shell.ExitOK, []string{"UNKNOWN_CHANNEL", "it is dead", "outbox-relay queue requeue --url http://" + o.addr + " jobs '" + path + "'"}},
 		{"show by a viewer", "viewer", []string{"show", "jobs", path, "--document"}, shell.ExitOK, []string{"cannot be requeued: ", `"templateId": "matter-created"`}},

@@ -87,6 +87,11 @@ func (c *restoreCmd) Run(ctx context.Context, p shell.Process) error {
 	if catalog, err = c.apply(catalog); err != nil {
 		return err
 	}
+	for _, name := range c.Outbox {
+		if catalog.Outbox(name) == nil {
+			return shell.Usagef("--outbox: the catalog has no outbox %s", name)
+		}
+	}
 	at, err := c.place(p.Env)
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ func (f standInFlags) topics() (map[string]string, error) {
 		if !ok || target == "" || topic == "" {
 			return nil, fmt.Errorf("--stand-in %q: want TARGET=TOPIC", pair)
 		}
+		if other, again := topics[target]; again {
+			return nil, fmt.Errorf("--stand-in gives target %s two topics, %s and %s: keep one of them", target, other, topic)
+		}
 		topics[target] = topic
 	}
 	return topics, nil

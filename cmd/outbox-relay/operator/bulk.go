@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ type bulkCmd struct {
 	ID       []string `name:"id" sep:"none" placeholder:"ID" help:"This dead letter, instead of those that a filter selects; may be given many times."`
 	All      bool     `help:"Everything that is open, instead of a filter or --id."`
 	Pin      word     `placeholder:"PIN" help:"Of a --dry-run --json, or of the console: begin only if the same would be replayed, as it was then."`
-	Rate     float64  `placeholder:"N" help:"Replays a second at most; the default is the catalog's. It begins with a few and a tenth of it."`
+	Rate     *float64 `placeholder:"N" help:"Replays a second at most; the default is the catalog's. It begins with a few and a tenth of it."`
 	Reason   string   `short:"r" placeholder:"TEXT" help:"Why; it is recorded with every replay. Required unless --dry-run."`
 	DryRun   bool     `help:"Only tell what would be replayed."`
 	Yes      bool     `short:"y" help:"Do not ask."`
@@ -35,20 +36,18 @@ type bulkCmd struct {
 func (c *bulkCmd) Validate() error {
 	filtered := c.filter() != (dlq.Filter{})
 	switch {
-	case slices.Contains(c.ID, ""):
-		return errors.New("--id is empty")
 	case len(c.ID) > 0 && filtered:
 		return errors.New("--id and a filter exclude each other")
 	case c.All && (filtered || len(c.ID) > 0):
 		return errors.New("--all excludes --id and a filter")
 	case !c.All && !filtered && len(c.ID) == 0:
 		return errors.New("nothing says what to replay: give a filter, --id, or --all for everything that is open")
-	case c.Rate < 0:
-		return fmt.Errorf("--rate is %v, want more than 0", c.Rate)
+	case c.Rate != nil && (math.IsNaN(*c.Rate) || *c.Rate <= 0 || *c.Rate > dlq.MaxBulkRate):
+		return fmt.Errorf("--rate is %v, want more than 0 and at most %d", *c.Rate, dlq.MaxBulkRate)
 	case !c.DryRun && strings.TrimSpace(c.Reason) == "":
 		return errors.New("--reason is required, unless it is a --dry-run")
 	}
-	return nil
+	return inOrder(c.From, c.To)
 }
 
 // Help is the long text of dlq bulk --help.
@@ -92,7 +91,10 @@ func (c *bulkCmd) Run(ctx context.Context, p shell.Process) error {
 
 // request is what the flags ask for, as a dry run.
 func (c *bulkCmd) request() adminapi.BulkRequest {
-	r := adminapi.BulkRequest{IDs: c.ID, DryRun: true, Pin: string(c.Pin), RatePerSecond: c.Rate, Reason: c.Reason}
+	r := adminapi.BulkRequest{IDs: c.ID, DryRun: true, Pin: string(c.Pin), Reason: c.Reason}
+	if c.Rate != nil {
+		r.RatePerSecond = *c.Rate
+	}
 	if len(c.ID) == 0 {
 		r.Filter = new(c.filter())
 	}

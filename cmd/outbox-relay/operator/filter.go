@@ -2,29 +2,29 @@ package operator
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 
+	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
 // filterFlags select dead letters. Those that are given hold together.
 type filterFlags struct {
-	EventID    word `name:"event-id" placeholder:"ID" help:"Of this event."`
-	EventType  word `placeholder:"TYPE" help:"Of this event type."`
-	TraceID    word `name:"trace-id" placeholder:"ID" help:"Of this trace."`
-	Aggregate  word `placeholder:"ID" help:"Of this aggregate."`
-	Tier       word `placeholder:"TIER" help:"SAFE_AUTO, REVIEW_REQUIRED or SECURITY_BLOCK."`
-	State      word `placeholder:"STATE" help:"scheduled, awaiting_review, blocked, authorized, replayed or discarded."`
-	Outbox     word `placeholder:"NAME" help:"Of this outbox."`
-	Lane       word `placeholder:"LANE" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
-	DeadReason word `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE, CLAIMS_REFRESH_FAILED or RESTORED."`
-	Group      word `placeholder:"ID" help:"Of this group, as dlq groups lists them."`
-	Consumer   word `placeholder:"NAME" help:"Of this consumer, which could not handle the event."`
-	From       when `placeholder:"TIME" help:"Dead since: a time in RFC 3339 or as it is printed here, or back from now, such as 2h or 3d."`
-	To         when `placeholder:"TIME" help:"Dead before, likewise."`
+	EventID    word       `name:"event-id" placeholder:"ID" help:"Of this event."`
+	EventType  word       `placeholder:"TYPE" help:"Of this event type."`
+	TraceID    word       `name:"trace-id" placeholder:"ID" help:"Of this trace."`
+	Aggregate  word       `placeholder:"ID" help:"Of this aggregate."`
+	Tier       tier       `placeholder:"TIER" help:"SAFE_AUTO, REVIEW_REQUIRED or SECURITY_BLOCK."`
+	State      state      `placeholder:"STATE" help:"scheduled, awaiting_review, blocked, authorized, replayed or discarded."`
+	Outbox     word       `placeholder:"NAME" help:"Of this outbox."`
+	Lane       lane       `placeholder:"LANE" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
+	DeadReason deadReason `placeholder:"REASON" help:"ATTEMPTS_EXHAUSTED, CONTRACT_VIOLATION, PERMANENT_FAILURE, CLAIMS_REFRESH_FAILED or RESTORED."`
+	Group      word       `placeholder:"ID" help:"Of this group, as dlq groups lists them."`
+	Consumer   word       `placeholder:"NAME" help:"Of this consumer, which could not handle the event."`
+	From       when       `placeholder:"TIME" help:"Dead since: a time in RFC 3339 or as it is printed here, or back from now, such as 2h or 3d."`
+	To         when       `placeholder:"TIME" help:"Dead before, likewise."`
 }
 
 func (f filterFlags) filter() dlq.Filter {
@@ -38,6 +38,9 @@ func (f filterFlags) filter() dlq.Filter {
 // query renders the filter as the query parameters of its JSON names. It leaves closed
 // dead letters out, unless they or those of a state are asked for.
 func (f filterFlags) query(closed bool) (url.Values, error) {
+	if err := inOrder(f.From, f.To); err != nil {
+		return nil, shell.Usagef("%w", err)
+	}
 	filter := f.filter()
 	if !closed && filter.State == "" {
 		filter.Open = new(true)
@@ -57,15 +60,8 @@ func (f filterFlags) query(closed bool) (url.Values, error) {
 	return query, nil
 }
 
-// word is the value of a flag that narrows. One that is given and empty, as an unset
-// variable makes it, would select everything.
+// word is the value of a flag that narrows.
 type word string
 
-// UnmarshalText refuses that.
-func (w *word) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		return errors.New("it is empty: leave the flag out, or give it a value")
-	}
-	*w = word(text)
-	return nil
-}
+// UnmarshalText reads it.
+func (w *word) UnmarshalText(text []byte) error { return once(w, text) }

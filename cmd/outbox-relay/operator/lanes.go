@@ -9,7 +9,6 @@ import (
 	"outboxrelay/cmd/outbox-relay/adminapi"
 	"outboxrelay/cmd/outbox-relay/shell"
 	"outboxrelay/cmd/outbox-relay/terminal"
-	"outboxrelay/contracts"
 	"outboxrelay/dlq"
 )
 
@@ -74,8 +73,8 @@ func behind(reason string) string {
 
 // laneFlags name a lane, and why something is done to it.
 type laneFlags struct {
-	Lane   contracts.Lane `arg:"" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
-	Reason string         `short:"r" placeholder:"TEXT" help:"Why; it is recorded with the decision."`
+	Lane   lane   `arg:"" help:"CRITICAL_LANE, STANDARD_LANE or BACKGROUND_LANE."`
+	Reason string `short:"r" placeholder:"TEXT" help:"Why; it is recorded with the decision."`
 	apiFlags
 }
 

@@ -27,9 +27,9 @@ const queueExits = `
 Exit codes: 0 done; 1 failed, as when the service cannot be reached; 2 flags or values are wrong; 5 refused: it is not in that state, or somebody was faster; 6 not found; 7 not allowed: no valid token, or not the role.`
 
 type queueListCmd struct {
-	Queue  string `arg:"" optional:"" help:"jobs or notifications; without it all queues are counted."`
-	Status word   `placeholder:"STATUS" help:"Those with this status, such as failed; also one that the queue does not know."`
-	Tenant word   `placeholder:"TENANT" help:"Those of this tenant: of jobs an organization (by field orgId), of notifications clientId/condominiumId."`
+	Queue  queue `arg:"" optional:"" help:"jobs or notifications; without it all queues are counted."`
+	Status word  `placeholder:"STATUS" help:"Those with this status, such as failed; also one that the queue does not know."`
+	Tenant word  `placeholder:"TENANT" help:"Those of this tenant: of jobs an organization (by field orgId), of notifications clientId/condominiumId."`
 	pageFlags
 	apiFlags
 }
@@ -61,7 +61,7 @@ func (c *queueListCmd) Run(ctx context.Context, p shell.Process) error {
 			}
 		}
 		c.add(query)
-		return show(ctx, d, adminapi.Path("queues", c.Queue, "items"), query, func(page adminapi.List[adminapi.QueueItem]) error {
+		return show(ctx, d, adminapi.Path("queues", string(c.Queue), "items"), query, func(page adminapi.List[adminapi.QueueItem]) error {
 			t := shell.NewTable(d.Stdout, "CREATED", "TENANT", "STATUS", "ATTEMPTS", "ABOUT", "LAST ERROR", "ID")
 			for _, i := range page.Items {
 				t.Row(moment(i.CreatedAt), i.Tenant, i.Status, fmt.Sprintf("%d of %d", i.Attempts, i.MaxAttempts), brief(subject(i), 50), orDash(brief(failure(i), 50)), i.ID)
@@ -142,12 +142,12 @@ func failure(i adminapi.QueueItem) string {
 
 // queueItemArgs name a document.
 type queueItemArgs struct {
-	Queue string `arg:"" help:"jobs or notifications."`
+	Queue queue  `arg:"" help:"jobs or notifications."`
 	ID    string `arg:"" help:"Path of the document, as queue list shows it."`
 }
 
 func (a queueItemArgs) path(more ...string) string {
-	return adminapi.Path(append([]string{"queues", a.Queue, "items", a.ID}, more...)...)
+	return adminapi.Path(append([]string{"queues", string(a.Queue), "items", a.ID}, more...)...)
 }
 
 type queueShowCmd struct {
@@ -163,7 +163,7 @@ func (c *queueShowCmd) Help() string { return "Asks the admin API of a running s
 func (c *queueShowCmd) Run(ctx context.Context, p shell.Process) error {
 	return c.ask(p, func(d *desk) error {
 		return show(ctx, d, c.path(), nil, func(i adminapi.QueueItem) error {
-			if err := d.queueItem(c.Queue, i); err != nil || !c.Document {
+			if err := d.queueItem(string(c.Queue), i); err != nil || !c.Document {
 				return err
 			}
 			fmt.Fprintln(d.Stdout)

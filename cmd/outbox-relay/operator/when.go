@@ -22,7 +22,18 @@ func (w *when) UnmarshalText(text []byte) error {
 	case !ok:
 		return fmt.Errorf("%q is neither a time, in RFC 3339 or as it is printed here, nor a duration such as 2h or 3d", text)
 	}
+	if !w.IsZero() {
+		return fmt.Errorf("it is given twice, and takes one value")
+	}
 	w.Time = t
+	return nil
+}
+
+// inOrder refuses a range of time that nothing lies in.
+func inOrder(from, to when) error {
+	if !from.IsZero() && !to.IsZero() && !from.Before(to.Time) {
+		return fmt.Errorf("--from is not before --to: %s, %s", from.Format(time.RFC3339), to.Format(time.RFC3339))
+	}
 	return nil
 }
 

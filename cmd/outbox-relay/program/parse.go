@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -41,12 +42,11 @@ func Parse(c CLI, args []string, env shell.Lookup, stdout, stderr io.Writer) (Co
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 120}),
 		kong.Resolvers(from.environment(env)),
 		kong.ValueFormatter(describe),
-		kong.NamedMapper("path", kong.MapperFunc(decodePath)),
 	}, c.Options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("build command line: %w", err)
 	}
-	if err := detachEnvironment(parser); err != nil {
+	if err := errors.Join(detachEnvironment(parser), refuseEmpty(parser)); err != nil {
 		return nil, fmt.Errorf("build command line: %w", err)
 	}
 	parsed, err := parseOrAnswer(parser, args)
@@ -79,27 +79,6 @@ func parseOrAnswer(parser *kong.Kong, args []string) (parsed *kong.Context, err 
 		}
 	}()
 	return parser.Parse(args)
-}
-
-// emptyArgument refuses an argument that is given and empty, as "$LANE" of a variable that is not set: a
-// command would take it for one that is left out.
-func emptyArgument(parsed *kong.Context) error {
-	for _, at := range parsed.Path {
-		if at.Positional == nil {
-			continue
-		}
-		given := at.Positional.Target
-		empty := given.Kind() == reflect.String && given.Len() == 0
-		if given.Kind() == reflect.Slice {
-			for _, one := range given.Seq2() {
-				empty = empty || one.Kind() == reflect.String && one.Len() == 0
-			}
-		}
-		if empty {
-			return fmt.Errorf("<%s> is empty", at.Positional.Name)
-		}
-	}
-	return nil
 }
 
 // detachEnvironment keeps kong from reading the process's environment, so that
@@ -140,10 +119,17 @@ func (v variables) environment(env shell.Lookup) kong.Resolver {
 	})
 }
 
-// describe adds a flag's variable to its help.
+// describe adds a flag's default to its help, where a placeholder stands in its place, and its variable.
 func describe(value *kong.Value) string {
-	if value.Flag == nil || len(value.Flag.Envs) == 0 {
-		return value.Help
+	help := value.Help
+	if value.Flag == nil {
+		return help
 	}
-	return fmt.Sprintf("%s [$%s]", value.Help, value.Flag.Envs[0])
+	if value.Flag.PlaceHolder != "" && value.Default != "" {
+		help += fmt.Sprintf(" Default %s.", value.Default)
+	}
+	if len(value.Flag.Envs) > 0 {
+		help += fmt.Sprintf(" [$%s]", value.Flag.Envs[0])
+	}
+	return help
 }
