@@ -33,6 +33,8 @@ type cli struct {
 
 const about = `Publishes the rows of outbox_events, in Postgres, to a Pub/Sub topic: each at least once, those of an aggregate in their order.
 
+DATABASE_URL names the database. A flag wins over its variable, which counts as not set where it is empty.
+
 Exit codes: 0 done; 1 failed; 2 flags or environment are wrong; 6 retry: a row is published already, or not there; republish: it is not published yet, or not there.`
 
 func parse(args []string, env shell.Lookup, stdout, stderr io.Writer) (program.Command, error) {

@@ -46,7 +46,7 @@ type catalogCmd struct {
 	Topics       catalogTopicsCmd       `cmd:"" help:"Print the Pub/Sub topics that the catalog needs, and what their subscriptions need."`
 	Indexes      catalogIndexesCmd      `cmd:"" help:"Print the Firestore indexes, exemptions and TTL policies that the service needs, as firestore.indexes.json."`
 	Permissions  catalogPermissionsCmd  `cmd:"" help:"Print the IAM permissions that the service needs, each with the call that needs it."`
-	Requirements catalogRequirementsCmd `cmd:"" help:"Print all of these as one JSON document, as deploy/terraform reads it."`
+	Requirements catalogRequirementsCmd `cmd:"" help:"Print topics, indexes and permissions as one JSON document, as deploy/terraform reads it."`
 }
 
 // oneCatalog chooses the catalog of a command that is about nothing else.

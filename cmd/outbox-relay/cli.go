@@ -31,8 +31,10 @@ type cli struct {
 
 const about = `Watches Firestore outboxes and delivers their records, by lane, to their targets: on Pub/Sub, and the handler that sets Firebase custom claims.
 
+A flag wins over its variable, which counts as not set where it is empty. Of a flag that is given twice the last one counts; a list takes both, and what selects dead letters is refused.
+
 Exit codes: 0 done; 1 failed; 2 flags, environment or catalog are wrong;
-3 append refused a record; 4 local lost a record or delivered one out of order;
+3 append refused a record, or catalog diff found what breaks something; 4 local lost a record or delivered one out of order;
 5 to 8 and 10 are those of dlq, lanes, queue and restore, 9 is doctor's, see their help; 130 local was stopped before its end.`
 
 // parse reads the command line into a command that is ready to run. Both

@@ -155,6 +155,9 @@ func TestHelpAndVersion(t *testing.T) {
 		{[]string{"--help"}, []string{"serve", "local", "cloud", "catalog", "append", "Exit codes"}},
 		{[]string{"serve", "--help"}, []string{"$GOOGLE_CLOUD_PROJECT", "$PORT", "/readyz"}},
 		{[]string{"append", "--help"}, []string{"Exit codes"}},
+		{[]string{"cost", "--help"}, []string{"Default 1KiB.", "Default 0.1%.", "Default europe-west1."}},
+		{[]string{"cloud", "--help"}, []string{"Default", "127.0.0.1:8081", "127.0.0.1:8085", "127.0.0.1:9099"}},
+		{[]string{"catalog", "requirements", "--help"}, []string{"Print topics, indexes"}},
 		{[]string{"--version"}, []string{"outbox-relay"}},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
