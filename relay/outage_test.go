@@ -51,11 +51,11 @@ func outlivesOutage(t *testing.T, fault localpubsub.Fault, restart bool) {
 	f.shrink(outageWindow, outageInFlight)
 	f.retries(3, 50*time.Millisecond)
 	f.tuning.OutageTolerance = 1 << 20 // one record probes, however long
-	if fault.Delay > 0 {
-		f.publish.Timeout = 2 * time.Second
-	}
 	fault.Topic = f.catalog.Targets["FUNNEL"].Topic
 	mend := f.breaks(fault)
+	if fault.Delay > 0 {
+		mend = f.impatient("FUNNEL", 2*time.Second, mend)
+	}
 	r := f.run()
 
 	both, all := f.scheduleRecords()
