@@ -31,6 +31,7 @@ func TestBillOfATargetThatFlaps(t *testing.T) {
 	f.backlog(f.tasks(n, n)) // each of an aggregate of its own
 	r := f.run()
 	f.eventually("the target is out", func() bool { return f.breakerOpen(r, "FUNNEL") })
+	r.alive() // all of it was read: a page may take longer than ten tries
 	f.idleWhile("wsOutbox", &failures)
 
 	delivered := r.delivered()
