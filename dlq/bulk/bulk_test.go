@@ -121,7 +121,6 @@ func TestBulkReplaysWhatWasPinned(t *testing.T) {
 
 func TestBulkSurvivesItsRunner(t *testing.T) {
 	f := setup(t)
-	f.Patience = 3 * time.Minute // it is a lot of work for a busy machine
 	size := thorough.Bulk(t)
 	pinned := f.Reviewable(size)
 	var outside []*dlq.Item

@@ -77,7 +77,7 @@ func setupOn(t *testing.T, address string) *Fixture {
 		Metrics: NewMetrics(f.Registry), PauseMin: 50 * time.Millisecond, PauseMax: 200 * time.Millisecond, GaugeEvery: 50 * time.Millisecond,
 		RampStep: 20 * time.Millisecond, Ask: 10 * time.Millisecond, Follow: 20 * time.Millisecond, FollowMax: 200 * time.Millisecond, Save: 50 * time.Millisecond,
 	}
-	f.Patience = 90 * time.Second
+	f.Patience = 5 * time.Minute
 	f.Queue = f.NewQueue(f.Store)
 	return f
 }

@@ -173,16 +173,26 @@ func TestLookWithoutBeingTold(t *testing.T) {
 	f := setup(t)
 	remove := f.Server.Faults().Add(localfirestore.Fault{Method: "Listen", Code: codes.PermissionDenied})
 	t.Cleanup(remove)
-	f.Config.Poll = 2 * time.Second
 	first := f.Die("wsOutbox", "TaskDone", "ws-0", 1)
 	f.Replayer()
 	f.Reaches(first.ID, contracts.DeadReplayed)
-	f.Quiet()
+	f.looks(20) // more than what became of the first asks for: only the time brings those that follow
 	i := f.Letter("wsOutbox", "TaskDone", "ws-1", 1)
 	if _, err := f.Store.Commit(t.Context(), i.Burial(false)); err != nil { // and no bell
 		t.Fatal(err)
 	}
 	f.Reaches(i.ID, contracts.DeadReplayed)
+}
+
+// looks waits until the replayer has looked so many times more.
+func (f *fixture) looks(times int64) {
+	f.T.Helper()
+	var looks atomic.Int64
+	remove := f.Server.Faults().Add(localfirestore.Fault{
+		Method: "RunQuery", Collection: contracts.CollectionDeadLetters, Match: func(localfirestore.Call) bool { looks.Add(1); return false },
+	})
+	defer remove()
+	f.Eventually("it looks again and again", func() bool { return looks.Load() >= times })
 }
 
 func TestPanicStopsTheSibling(t *testing.T) {
