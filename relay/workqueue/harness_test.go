@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what should come.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // rig is a Firestore with a queue's documents.
 type rig struct {

@@ -261,14 +261,31 @@ func fair(r *rig) {
 	// hold it, and the last by name.
 	r.put("errands/zoe:1", nil)
 	r.many("all", 1000)
+	const workers = 4
 	var l ledger
-	q := r.run(vocabulary(false), l.does, func(c *Config) { c.Tuning.Window = 100; c.Tuning.Workers = 4 })
+	// The listener tells of the thousand as they are done, however slow the round is that
+	// finds the one: none is done before.
+	found := make(chan struct{})
+	free := sync.OnceFunc(func() { close(found) })
+	q := r.run(vocabulary(false), func(ctx context.Context, c *Claim) (Outcome, error) {
+		if c.Tenant != "zoe" {
+			<-found
+		}
+		return l.does(ctx, c)
+	}, func(c *Config) { c.Tuning.Window = 100; c.Tuning.Workers = workers })
+	r.t.Cleanup(free) // before the queue stops
+	r.await("the one is found", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.line.knows("errands/zoe:1") || len(l.handled()) > 0
+	})
+	free()
 	r.until("errands/zoe:1", hasStatus("done"))
 	r.await("all", func() bool { return len(l.handled()) >= 1001 })
 	q.stop()
 	order := l.handled()
 	for i, path := range order {
-		if path == "errands/zoe:1" && i > 200 {
+		if path == "errands/zoe:1" && i > 2*workers {
 			r.t.Errorf("the one was handled after %d of the thousand", i)
 		}
 	}

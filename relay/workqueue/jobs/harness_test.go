@@ -21,7 +21,7 @@ import (
 	"outboxrelay/relay/workqueue"
 )
 
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // rig is a Firestore, a post office, and a producer.
 type rig struct {
