@@ -76,6 +76,7 @@ type judgement struct {
 	decision Decision
 
 	// What the last call of writes came to.
+	read  time.Time // when it read the dead letter, by the server's clock
 	after *Item
 	entry *Entry
 	order *OrderNote
@@ -83,10 +84,12 @@ type judgement struct {
 
 // writes is the decision's change.
 func (j *judgement) writes(ctx context.Context) ([]Write, error) {
-	item, err := j.queue.Item(ctx, j.id)
+	doc, err := j.queue.deadLetter(ctx, j.id)
 	if err != nil {
 		return nil, err
 	}
+	item := DecodeItem(doc)
+	j.read = doc.ReadTime.UTC().Truncate(time.Microsecond)
 	if item.decided(j.decision.ID) { // the answer of its commit was lost
 		j.after = item
 		return nil, nil
@@ -153,8 +156,8 @@ func (j *judgement) apply(item *Item, row Transition) Write {
 	changed := []string{contracts.DeadFieldDecisions}
 	switch d.Action {
 	case Replay:
-		after.Replaying = &Request{ID: d.ID, By: d.By, At: d.At, Reason: d.Reason, Bulk: j.decide.Bulk}
-		after.NextReplayAt = d.At
+		after.Replaying = &Request{ID: d.ID, By: d.By, At: j.read, Reason: d.Reason, Bulk: j.decide.Bulk}
+		after.NextReplayAt = j.read // whoever replays it has another clock than whoever asks
 		changed = append(changed, contracts.DeadFieldReplaying, contracts.DeadFieldNextReplayAt)
 	case Withdraw:
 		after.NextReplayAt, after.Replaying, after.AuthorizedBy = time.Time{}, nil, ""

@@ -63,14 +63,23 @@ func New(c Config) (*Queue, error) {
 
 // Item reads one dead letter, its record included.
 func (q *Queue) Item(ctx context.Context, id string) (*Item, error) {
-	doc, err := q.get(ctx, contracts.CollectionDeadLetters, id)
+	doc, err := q.deadLetter(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("read dead letter: %w", err)
-	}
-	if !doc.Exists() {
-		return nil, noDeadLetter(id)
+		return nil, err
 	}
 	return DecodeItem(doc), nil
+}
+
+// deadLetter reads the document of one, which has to be there.
+func (q *Queue) deadLetter(ctx context.Context, id string) (Doc, error) {
+	doc, err := q.get(ctx, contracts.CollectionDeadLetters, id)
+	if err != nil {
+		return Doc{}, fmt.Errorf("read dead letter: %w", err)
+	}
+	if !doc.Exists() {
+		return Doc{}, noDeadLetter(id)
+	}
+	return doc, nil
 }
 
 func noDeadLetter(id string) *Refusal {

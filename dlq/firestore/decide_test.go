@@ -26,8 +26,12 @@ func testPathOfReviewRequired(t *testing.T, f *fixture) {
 	}
 	want := *i
 	want.Decisions = []dlq.Decision{{ID: d.Entry.ID, Action: dlq.Replay, By: operator.Name, At: f.now, Reason: "because"}}
-	want.Replaying = &dlq.Request{ID: d.Entry.ID, By: operator.Name, At: f.now, Reason: "because"}
-	want.NextReplayAt = f.now
+	asked := now.NextReplayAt // by the server's clock, when it was judged
+	if asked.Before(i.UpdateTime.Truncate(time.Microsecond)) || asked.After(now.UpdateTime) {
+		t.Errorf("it is to be replayed at %v, want between %v and %v", asked, i.UpdateTime, now.UpdateTime)
+	}
+	want.Replaying = &dlq.Request{ID: d.Entry.ID, By: operator.Name, At: asked, Reason: "because"}
+	want.NextReplayAt = asked
 	want.UpdateTime = now.UpdateTime
 	if diff := cmp.Diff(&want, now); diff != "" {
 		t.Errorf("item after the request (-want +got):\n%s", diff)

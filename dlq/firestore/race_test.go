@@ -49,7 +49,7 @@ func testReplayRace(t *testing.T, f *fixture) {
 	if len(won) != 1 || len(got.Decisions) != 1 || len(f.entries(i.ID)) != 1 {
 		t.Errorf("%d won, %d decisions, %d audit entries, want 1 of each", len(won), len(got.Decisions), len(f.entries(i.ID)))
 	}
-	if got.Replaying == nil || got.Replaying.ID != got.Decisions[0].ID || !got.Due(f.now) {
+	if got.Replaying == nil || got.Replaying.ID != got.Decisions[0].ID || !got.Due(got.UpdateTime) { // by the server's clock
 		t.Errorf("got %+v, want it to be replayed now", got)
 	}
 }
