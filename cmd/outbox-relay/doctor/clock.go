@@ -15,7 +15,8 @@ const (
 )
 
 // clock compares this machine's with Firestore's. Leases go by the server's alone,
-// but tokens of identity have a time at which they begin and end.
+// but tokens of identity have a time at which they begin and end, and lag is from
+// the server's time of the append to this machine's.
 func (e *exam) clock(ctx context.Context, g *Group, client *sdk.Client) {
 	const check, did = "clock", "read a document, and compare its read time with this machine's"
 	ctx, cancel := within(ctx)
@@ -32,11 +33,12 @@ func (e *exam) clock(ctx context.Context, g *Group, client *sdk.Client) {
 	f := Finding{Check: check, Result: OK, Did: did, Detail: fmt.Sprintf("this clock differs from the server's by less than %v", clockWarn)}
 	if beyond > clockWarn {
 		f.Result = Warn
-		direction := "behind"
+		direction, tokens, lag := "behind", "not yet valid", "short"
 		if off < 0 {
-			direction = "ahead of"
+			direction, tokens, lag = "ahead of", "too old", "long"
 		}
-		f.Detail = fmt.Sprintf("this clock is at least %v %s the server's: tokens seem too old or not yet valid; leases do not mind", beyond.Round(100*time.Millisecond), direction)
+		f.Detail = fmt.Sprintf("this clock is at least %v %s the server's: tokens seem %s, a relay here tells lag as so much too %s, and alerts go by that; leases do not mind",
+			beyond.Round(100*time.Millisecond), direction, tokens, lag)
 		f.Mend = []string{"sudo timedatectl set-ntp true"}
 	}
 	if beyond > clockFail {

@@ -145,9 +145,9 @@ func TestClock(t *testing.T) {
 		says string
 	}{
 		{"right", 0, nil, "differs from the server's by less than 1s"},
-		{"behind", -5 * time.Second, []string{"clock warn"}, "behind the server's"},
-		{"ahead", 5 * time.Second, []string{"clock warn"}, "ahead of the server's"},
-		{"far behind", -time.Hour, []string{"clock fail"}, "behind the server's"},
+		{"behind", -5 * time.Second, []string{"clock warn"}, "behind the server's: tokens seem not yet valid, a relay here tells lag as so much too short"},
+		{"ahead", 5 * time.Second, []string{"clock warn"}, "ahead of the server's: tokens seem too old, a relay here tells lag as so much too long"},
+		{"far behind", -time.Hour, []string{"clock fail"}, "behind the server's: tokens seem not yet valid"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := complete(t)
