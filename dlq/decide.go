@@ -157,7 +157,7 @@ func (j *judgement) apply(item *Item, row Transition) Write {
 	switch d.Action {
 	case Replay:
 		after.Replaying = &Request{ID: d.ID, By: d.By, At: j.read, Reason: d.Reason, Bulk: j.decide.Bulk}
-		after.NextReplayAt = j.read // whoever replays it has another clock than whoever asks
+		after.NextReplayAt = earlier(j.read, d.At) // due at once also where this clock is wrong, be it whose replays it or not
 		changed = append(changed, contracts.DeadFieldReplaying, contracts.DeadFieldNextReplayAt)
 	case Withdraw:
 		after.NextReplayAt, after.Replaying, after.AuthorizedBy = time.Time{}, nil, ""
@@ -210,6 +210,13 @@ func bounded[T any](list []T, more ...T) []T {
 		return all
 	}
 	return slices.Delete(all, keepFirst, len(all)-keepLast)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // clock is how a refusal or a summary tells a time.

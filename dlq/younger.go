@@ -105,7 +105,7 @@ func (q *Queue) ownTime(i *Item) time.Time {
 	since := i.DeadAt
 	switch {
 	case i.Replaying != nil:
-		return i.Replaying.At
+		return time.Time{} // it was due when it was asked for
 	case i.LastReplay != nil:
 		since = i.LastReplay.At
 	}

@@ -26,12 +26,15 @@ func testPathOfReviewRequired(t *testing.T, f *fixture) {
 	}
 	want := *i
 	want.Decisions = []dlq.Decision{{ID: d.Entry.ID, Action: dlq.Replay, By: operator.Name, At: f.now, Reason: "because"}}
-	asked := now.NextReplayAt // by the server's clock, when it was judged
+	if now.Replaying == nil {
+		t.Fatalf("got %+v, want it to be replayed", now)
+	}
+	asked := now.Replaying.At // by the server's clock, when it was judged
 	if asked.Before(i.UpdateTime.Truncate(time.Microsecond)) || asked.After(now.UpdateTime) {
-		t.Errorf("it is to be replayed at %v, want between %v and %v", asked, i.UpdateTime, now.UpdateTime)
+		t.Errorf("it was asked for at %v, want between %v and %v", asked, i.UpdateTime, now.UpdateTime)
 	}
 	want.Replaying = &dlq.Request{ID: d.Entry.ID, By: operator.Name, At: asked, Reason: "because"}
-	want.NextReplayAt = asked
+	want.NextReplayAt = f.now // this one's clock is behind
 	want.UpdateTime = now.UpdateTime
 	if diff := cmp.Diff(&want, now); diff != "" {
 		t.Errorf("item after the request (-want +got):\n%s", diff)

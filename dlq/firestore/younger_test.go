@@ -72,6 +72,14 @@ func testYounger(t *testing.T, f *fixture) {
 		t.Errorf("one that failed is to be replayed at %v, want %v as before", got.NextReplayAt, failed.NextReplayAt)
 	}
 
+	// One that was asked for was due by then, however far this clock is behind the server's.
+	second = die(byPerson, "asked", 2)
+	f.decide(second.ID, dlq.Replay, operator)
+	first = die(byPerson, "asked", 1)
+	deferred(second)
+	f.decide(first.ID, dlq.Discard, operator)
+	due(second, true)
+
 	// A consumer's waits for that consumer's.
 	of := func(consumer, eventType string, version int64) *dlq.Item {
 		t.Helper()

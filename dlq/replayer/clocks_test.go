@@ -34,3 +34,22 @@ func TestRequestOnAnInstanceWithAnotherClock(t *testing.T) {
 		})
 	}
 }
+
+// So it is where the clock of the only instance is wrong.
+func TestRequestOnTheOnlyInstanceWithAWrongClock(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t)
+			review := f.Die("orgOutbox", "OrgContextProvisioned", "org-1", 1)
+			var err error
+			if f.Queue, err = dlq.New(dlq.Config{Store: f.Store, Catalog: f.Catalog, Now: func() time.Time { return time.Now().Add(ahead) }}); err != nil {
+				t.Fatal(err)
+			}
+			f.Review()
+			if _, err := f.Queue.Decide(t.Context(), review.ID, dlq.Decide{Action: dlq.Replay, Actor: dlqtest.Operator, Reason: "because"}); err != nil {
+				t.Fatal(err)
+			}
+			f.Reaches(review.ID, contracts.DeadReplayed)
+		})
+	}
+}
