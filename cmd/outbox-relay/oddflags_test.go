@@ -86,3 +86,24 @@ func TestATokenCommandThatIsGivenWinsOverTheVariableOfAToken(t *testing.T) {
 		}
 	}
 }
+
+// A script that goes from page to page has no token for the first one, as an answer has none on the last.
+func TestAnEmptyPageTokenAsksForTheFirstPage(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Query().Get("pageToken"))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"items": []}`))
+	}))
+	defer server.Close()
+	for _, list := range []string{"dlq list", "dlq freezes", "dlq bulks", "dlq audit", "queue list jobs"} {
+		for _, args := range [][]string{{"--page-token="}, {"--page-token", ""}, {"--page-token", "next"}} {
+			asked = nil
+			args = append(append(strings.Fields(list), "--url", server.URL), args...)
+			want := strings.TrimPrefix(args[len(args)-1], "--page-token=")
+			if got := runProgram(t, nil, "", args...); got.code != shell.ExitOK || len(asked) != 1 || asked[0] != want {
+				t.Errorf("%q: asked for %q, want %q; %+v", args, asked, want, got)
+			}
+		}
+	}
+}

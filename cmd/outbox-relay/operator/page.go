@@ -13,7 +13,7 @@ import (
 // pageFlags ask for one page of a list.
 type pageFlags struct {
 	Limit     limit  `placeholder:"N" help:"At most so many, 1 to 200; the service's default is 50."`
-	PageToken string `placeholder:"TOKEN" help:"Where the page before ended."`
+	PageToken string `default:"" placeholder:"TOKEN" help:"Where the page before ended; empty: the first page."`
 }
 
 func (f pageFlags) add(query url.Values) {
