@@ -5,9 +5,10 @@ import (
 	"regexp"
 )
 
-// fromRightToLeft is a run of what is written from right to left: words, with the spaces
-// and stops between them.
-var fromRightToLeft = regexp.MustCompile(`[` + rightToLeft + `]+(?:[.,;:!?]?[ \t]+[` + rightToLeft + `]+)*`)
+// fromRightToLeft is a run, in escaped text, of what is written from right to left: words,
+// with the spaces and stops between them, and the quotes within them: Hebrew has them in
+// abbreviations.
+var fromRightToLeft = regexp.MustCompile(`[` + rightToLeft + `]+(?:(?:&#3[49];|[.,;:!?]?[ \t]+)[` + rightToLeft + `]+)*`)
 
 // rightToLeft are the blocks of such scripts.
 const rightToLeft = `\x{0590}-\x{08FF}\x{FB1D}-\x{FDFF}\x{FE70}-\x{FEFE}\x{10800}-\x{10FFF}\x{1E800}-\x{1EFFF}`
