@@ -134,7 +134,7 @@ func (s *server) traceOf(ctx context.Context, v *visit, traceID string) (*admin.
 }
 
 // freezeOf finds the freeze of an aggregate, in the timeline if there is one; nil: it is
-// not frozen.
+// not frozen, or its ID is too long to be asked for.
 func freezeOf(ctx context.Context, v *visit, t *admin.Timeline, aggregateID string) (*admin.Freeze, error) {
 	if t != nil {
 		for n := range t.Freezes {
@@ -148,8 +148,11 @@ func freezeOf(ctx context.Context, v *visit, t *admin.Timeline, aggregateID stri
 		return nil, nil
 	}
 	f, err := get[admin.FreezeDetail](ctx, v.ask, apiPath("freezes", dlq.FreezeName(aggregateID)), nil)
-	if p, ok := errors.AsType[*admin.Problem](err); ok && p.Status == http.StatusNotFound {
-		return nil, nil
+	if p, ok := errors.AsType[*admin.Problem](err); ok {
+		switch p.Status {
+		case http.StatusNotFound, http.StatusRequestURITooLong, http.StatusUnprocessableEntity:
+			return nil, nil
+		}
 	}
 	if err != nil {
 		return nil, err

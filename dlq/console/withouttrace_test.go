@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -49,6 +50,21 @@ func TestALetterIsShownWhereItsTraceIsNot(t *testing.T) {
 	for _, want := range []string{"What may be done now", "Authorize its replay", "acc-1 is frozen since", "There is no timeline: Firestore did not answer within 15s: DeadlineExceeded."} {
 		if status != http.StatusOK || !strings.Contains(plain(page), want) {
 			t.Errorf("status %d, and %q is not told: %s", status, want, plain(page))
+		}
+	}
+}
+
+// An aggregate whose ID is too long to ask for its freeze is that of a broken record: its
+// dead letter is shown and decided about all the same.
+func TestALetterIsShownWhereItsFreezeCannotBeAskedFor(t *testing.T) {
+	f := setup(t)
+	for n, length := range []int{1600, 9000} {
+		i := f.die("accOutbox", "RoleChanged", strings.Repeat("x", length), int64(n+1), func(i *dlq.Item) {
+			i.ID, i.TraceID = fmt.Sprintf("7f0c:long:%d", n), ""
+		})
+		status, page := f.person("dev-security").get(itemPath(i))
+		if status != http.StatusOK || !strings.Contains(plain(page), "What may be done now") {
+			t.Errorf("with %d bytes: status %d: %.1000s", length, status, plain(page))
 		}
 	}
 }
