@@ -79,13 +79,14 @@ func TestLocalShowsAnOutageAndDeadLetters(t *testing.T) {
 	}
 	for _, want := range []string{
 		"an outage of FUNNEL begins", "OUTAGE: every publish to FUNNEL fails for 5s", "the circuit breaker of FUNNEL is open",
-		"the outage of FUNNEL is over", "1 SAFE_AUTO, 1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3",
-		// 3 records that die, 3 that are held behind one of them, and 4 that pass the others.
-		"310 records appended, 304 delivered, 3 in the dead-letter queue, 3 held, 0 lost",
+		"the outage of FUNNEL is over", "1 SAFE_AUTO", "1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3",
+		// 3 records that die, of which one is replayed by itself after half a minute, 3 that are
+		// held behind another, and 4 that pass the others.
+		"310 records appended, 30(4 delivered, 3|5 delivered, 2) in the dead-letter queue, 3 held, 0 lost",
 		// The SECURITY_BLOCK one is an account whose claims cannot be set.
 		"so it is frozen", "refused 3",
 	} {
-		if !strings.Contains(got.stdout, want) {
+		if !regexp.MustCompile(want).MatchString(got.stdout) {
 			t.Errorf("%q is not in the output:\n%s", want, got.stdout)
 		}
 	}
@@ -97,7 +98,7 @@ func TestLocalPrintsCommandsThatWork(t *testing.T) {
 	thorough.EndToEnd(t)
 	t.Parallel()
 	run := startProgram(t, nil, "local", "--fault", "--http", "127.0.0.1:0", "--rate", "5")
-	run.stdout.find(t, "(1 SAFE_AUTO, 1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3)")
+	run.stdout.find(t, "(1 REVIEW_REQUIRED, 1 SECURITY_BLOCK; frozen aggregates: 1, records held: 3)")
 	printed := regexp.MustCompile(`(?m)^  OUTBOX_RELAY_URL=(\S+) OUTBOX_RELAY_TOKEN=(\S+) .* dlq (.+)$`).FindAllStringSubmatch(run.stdout.String(), -1)
 	if len(printed) != 11 {
 		t.Fatalf("%d commands are printed, want 11:\n%s", len(printed), run.stdout)
@@ -116,11 +117,11 @@ func TestLocalPrintsCommandsThatWork(t *testing.T) {
 			t.Errorf("%s as %s: %+v", p[3], p[2], got)
 		}
 	}
-	run.stdout.find(t, "(?s)frozen aggregates: 1.*\n(dead letters: (1 SAFE_AUTO|none))\n") // that one is replayed by itself meanwhile, or not
+	run.stdout.find(t, "(?s)frozen aggregates: 1.*\n(dead letters: (1 SAFE_AUTO|none any more))\n") // that one is replayed by itself meanwhile, or not
 	if code := run.stop(t); code != shell.ExitOK {
 		t.Errorf("exit code %d, stderr:\n%s", code, run.stderr)
 	}
-	if out := run.stdout.String(); !strings.Contains(out, "0 held") || !strings.Contains(out, "2 replays, 0 out of order") {
+	if out := run.stdout.String(); !strings.Contains(out, "0 held") || !regexp.MustCompile(`[23] replays, 0 out of order`).MatchString(out) {
 		t.Errorf("the summary does not tell of the replays:\n%s", out)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -19,11 +20,7 @@ import (
 )
 
 const (
-	// troubleLasts is how long a SAFE_AUTO record is refused: long enough that
-	// its first replay fails, and short enough that its second one, half a minute
-	// later, does not.
-	troubleLasts = 15 * time.Second
-	// lookForDead is the pace at which a dead letter is looked for.
+	// lookForDead is the pace at which a dead letter, or its first replay, is looked for.
 	lookForDead = 200 * time.Millisecond
 	// following is how many records follow a bad one in its own outbox.
 	following = 2
@@ -130,15 +127,16 @@ type Troublemaker struct {
 	Auth     *Auth // makes the missing user
 	Ledger   *Ledger
 	Troubles []*Trouble
+
+	made atomic.Int64 // troubles
 }
 
-// Run makes the troubles, and returns when each of them is a dead letter and
-// the records after it are appended, or when ctx ends. What refuses a SAFE_AUTO
-// one goes on for a while then.
+// Run makes the troubles, and mends each as soon as it has shown what it is for. It
+// returns when all are mended, or when ctx ends.
 func (m *Troublemaker) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, t := range m.Troubles {
-		g.Go(func() error { return m.make(ctx, t) })
+		g.Go(func() error { return m.run(ctx, t) })
 	}
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("make trouble: %w", err)
@@ -146,16 +144,31 @@ func (m *Troublemaker) Run(ctx context.Context) error {
 	return nil
 }
 
-func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
+// Made reports whether each trouble is a dead letter and the records after it are appended.
+func (m *Troublemaker) Made() bool { return int(m.made.Load()) == len(m.Troubles) }
+
+func (m *Troublemaker) run(ctx context.Context, t *Trouble) error {
 	mend, err := m.spoil(t)
 	if err != nil {
 		return err
 	}
 	defer mend()
+	if err := m.make(ctx, t); err != nil || t.Tier != contracts.SafeAuto {
+		return err
+	}
+	// Its first replay fails, and its second one, half a minute later, does not.
+	return m.await(ctx, t, func(dead *firestore.DocumentSnapshot) bool {
+		replays, _ := dead.DataAt(contracts.DeadFieldReplays)
+		n, _ := replays.(int64)
+		return n > 0
+	})
+}
+
+func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
 	if !put(ctx, m.Client, m.Ledger, t.Record, t.reach) {
 		return ctx.Err()
 	}
-	if err := m.awaitDead(ctx, t); err != nil {
+	if err := m.await(ctx, t, (*firestore.DocumentSnapshot).Exists); err != nil {
 		return err
 	}
 	if account := t.Account(); account != "" {
@@ -168,35 +181,31 @@ func (m *Troublemaker) make(ctx context.Context, t *Trouble) error {
 			return ctx.Err()
 		}
 	}
+	m.made.Add(1)
 	return nil
 }
 
-// spoil makes the trouble's topic refuse it until mend is called, or for a while
-// when it is replayed by itself. What has no topic needs nothing: its user is
-// missing.
+// spoil makes the trouble's topic refuse it until mend is called. What has no topic needs
+// nothing: its user is missing.
 func (m *Troublemaker) spoil(t *Trouble) (mend func(), err error) {
 	if t.topic == "" {
 		return func() {}, nil
 	}
-	fault := pubsub.Fault{
+	id, err := m.Faults.Add(pubsub.Fault{
 		Topic: t.topic, Attributes: map[string]string{contracts.AttrIdempotencyKey: t.Record.IdempotencyKey}, Code: codes.Internal,
-	}
-	if t.Tier == contracts.SafeAuto {
-		fault.For = troubleLasts
-	}
-	id, err := m.Faults.Add(fault)
-	if err != nil || t.Tier == contracts.SafeAuto {
-		return func() {}, err
-	}
-	return func() { m.Faults.Remove(id) }, nil
+	})
+	return func() { m.Faults.Remove(id) }, err
 }
 
-// awaitDead waits until the trouble is a dead letter.
-func (m *Troublemaker) awaitDead(ctx context.Context, t *Trouble) error {
+// await waits until the trouble's dead letter, which may not exist yet, is as is says.
+func (m *Troublemaker) await(ctx context.Context, t *Trouble, is func(*firestore.DocumentSnapshot) bool) error {
 	for {
-		_, err := m.Client.Collection(contracts.CollectionDeadLetters).Doc(t.DeadLetter()).Get(ctx)
-		if err == nil || status.Code(err) != codes.NotFound {
+		dead, err := m.Client.Collection(contracts.CollectionDeadLetters).Doc(t.DeadLetter()).Get(ctx)
+		if err != nil && status.Code(err) != codes.NotFound {
 			return err
+		}
+		if is(dead) {
+			return nil
 		}
 		select {
 		case <-ctx.Done():

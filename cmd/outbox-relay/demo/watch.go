@@ -23,6 +23,7 @@ type QueueWatch struct {
 
 	mu     sync.Mutex
 	last   Queue
+	stood  bool  // whether a count has found anything
 	counts int64 // count queries so far; each is billed as a read
 }
 
@@ -41,11 +42,15 @@ func (q *QueueWatch) Run(ctx context.Context) error {
 	}
 }
 
-// Latest is what the last count found.
-func (q *QueueWatch) Latest() Queue {
+// Note tells an onlooker what the last count found; "" when nothing has been there.
+func (q *QueueWatch) Note() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.last
+	note := q.last.Note()
+	if note == "" && q.stood {
+		return "dead letters: none any more"
+	}
+	return note
 }
 
 // Reads is how many reads the counting has been billed.
@@ -81,7 +86,7 @@ func (q *QueueWatch) Count(ctx context.Context) (Queue, error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.last = out
+	q.last, q.stood = out, q.stood || out.Note() != ""
 	return out, nil
 }
 

@@ -70,9 +70,10 @@ type Run struct {
 	users   *demo.Auth
 	queue   *demo.QueueWatch
 	ledger  *demo.Ledger
-	sample  *demo.Producers // nil: none
-	tenants *demo.Tenants   // whose work the queues do; nil: none
-	apps    *demo.Clients   // of the accounts whose claims are set; nil: none are
+	sample  *demo.Producers    // nil: none
+	tenants *demo.Tenants      // whose work the queues do; nil: none
+	apps    *demo.Clients      // of the accounts whose claims are set; nil: none are
+	trouble *demo.Troublemaker // nil: none
 	began   time.Time
 
 	fail   context.CancelCauseFunc
@@ -152,8 +153,8 @@ func (l *Run) Start(ctx context.Context) {
 		l.outing = startPart(ctx, l.fail, func(ctx context.Context) error { return l.cfg.Outage.Run(ctx, l.Cloud.PubSub.Faults()) })
 	}
 	if len(l.cfg.Troubles) > 0 {
-		troublemaker := &demo.Troublemaker{Client: l.docs, Faults: l.Cloud.PubSub.Faults(), Auth: l.users, Ledger: l.ledger, Troubles: l.cfg.Troubles}
-		l.troubling = startPart(ctx, l.fail, troublemaker.Run)
+		l.trouble = &demo.Troublemaker{Client: l.docs, Faults: l.Cloud.PubSub.Faults(), Auth: l.users, Ledger: l.ledger, Troubles: l.cfg.Troubles}
+		l.troubling = startPart(ctx, l.fail, l.trouble.Run)
 	}
 	if len(l.cfg.Troubles) > 0 || !l.cfg.Samples {
 		l.counting = startPart(ctx, l.fail, l.queue.Run)
@@ -287,7 +288,7 @@ func (l *Run) notes(h relay.Health) []string {
 			notes = append(notes, fmt.Sprintf("the circuit breaker of %s is open since %s: %s", b.Target, b.Since.Format(time.TimeOnly), b.Reason))
 		}
 	}
-	if note := l.queue.Latest().Note(); note != "" {
+	if note := l.queue.Note(); note != "" {
 		notes = append(notes, note)
 	}
 	return notes
@@ -296,7 +297,7 @@ func (l *Run) notes(h relay.Health) []string {
 // accountedFor reports whether a counted run is over: every record has
 // arrived, stands in the dead-letter queue or behind it, or is given up.
 func (l *Run) accountedFor(ctx context.Context) (bool, error) {
-	if l.cfg.Records == 0 || !l.producing.ended() || (l.outing != nil && !l.outing.ended()) || (l.troubling != nil && !l.troubling.ended()) {
+	if l.cfg.Records == 0 || !l.producing.ended() || (l.outing != nil && !l.outing.ended()) || (l.trouble != nil && !l.trouble.Made()) {
 		return false, nil
 	}
 	totals := l.ledger.Totals()
