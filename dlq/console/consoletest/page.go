@@ -134,11 +134,31 @@ func (p *Page) Hears() {
 	p.Until("the page hears of changes", "performance.getEntriesByType('resource').some(r => r.initiatorType === 'xmlhttprequest')")
 }
 
-// Click clicks on an element.
+// Click clicks on an element, again where a morph moved it away under the mouse.
 func (p *Page) Click(selector string) {
 	p.T.Helper()
-	p.Steadily(chromedp.Click(chromedp.CSS(selector)))
+	for range 10 {
+		Eval[bool](p, fmt.Sprintf(watchClick, selector))
+		p.Steadily(chromedp.Click(chromedp.CSS(selector)))
+		ctx, cancel := p.bounded()
+		missed, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("window.clickMet === false"))
+		cancel()
+		if err != nil || !missed { // an error: the click led to another page
+			return
+		}
+	}
+	p.T.Fatalf("each click missed %s", selector)
 }
+
+// watchClick notes whether a click meets an element, where the page's scripts run.
+const watchClick = `(() => {
+  const selector = %q;
+  delete window.clickMet;
+  addEventListener("watchclick", () => { window.clickMet = false; }, { once: true });
+  dispatchEvent(new Event("watchclick"));
+  addEventListener("click", (e) => { if (e.target.closest(selector)) window.clickMet = true; }, true);
+  return true;
+})()`
 
 // Write types into a field, as a person does.
 func (p *Page) Write(selector, text string) {
