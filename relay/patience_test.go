@@ -68,7 +68,7 @@ func TestStartsBesideManyFreezesInTrouble(t *testing.T) {
 // An account with more records than a page holds goes on after its freeze although
 // Firestore fails each read of them once.
 func TestThawsManyRecordsInTrouble(t *testing.T) {
-	thorough.EndToEnd(t)
+	thorough.Long(t)
 	f := setup(t, newCloud(t))
 	f.withQueue(nil)
 	f.freeze(account, dlq.Releasing)

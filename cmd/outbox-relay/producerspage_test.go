@@ -60,7 +60,7 @@ func TestProducersPageShowsTheTypeScript(t *testing.T) {
 
 // The commands at the top of docs/PRODUCERS.md print what stands below them.
 func TestProducersPageWorksByCopyAndPaste(t *testing.T) {
-	thorough.EndToEnd(t)
+	thorough.Long(t)
 	t.Parallel()
 	text := page(t, "PRODUCERS.md")
 	commands := blocks(text, "sh")

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"outboxrelay/contracts"
+	"outboxrelay/deploy/local/thorough"
 	"outboxrelay/dlq"
 )
 
@@ -139,6 +140,7 @@ func TestAnAnswerTakesTheFocusOnce(t *testing.T) {
 
 // No screen holds the focus: the Tab key leads through all of it and out again.
 func TestNoScreenTrapsTheKeyboard(t *testing.T) {
+	thorough.Long(t)
 	f := setup(t)
 	at := f.targets()
 	p := f.open(look{as: "dev-security"}, "/")
