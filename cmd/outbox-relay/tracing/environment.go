@@ -84,6 +84,9 @@ func tracesEndpoint(env shell.Lookup, protocol string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		if at := strings.LastIndex(text, "@"); at >= 0 { // before it stands a password, perhaps
+			text = "..." + text[at:]
+		}
 		return nil, shell.Usagef("%s is %q, want a URL such as http://localhost:4317", name, text)
 	}
 	if protocol == protocolHTTP && name == "OTEL_EXPORTER_OTLP_ENDPOINT" {

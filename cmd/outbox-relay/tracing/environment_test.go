@@ -94,3 +94,13 @@ func TestTracesFromEnvironmentRefuses(t *testing.T) {
 		})
 	}
 }
+
+// What may be a password is not told of.
+func TestAnEndpointThatIsNoURLKeepsItsPassword(t *testing.T) {
+	for _, value := range []string{"user:secret@collector:4317", "http://user:secret@collector:port", "ftp://user:sec@ret@collector"} {
+		_, err := FromEnv(shell.LookupIn(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": value}))
+		if shell.Code(err) != shell.ExitUsage || strings.Contains(err.Error(), "sec") || !strings.Contains(err.Error(), "@collector") {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
