@@ -197,14 +197,16 @@ func (m *Troublemaker) spoil(t *Trouble) (mend func(), err error) {
 	return func() { m.Faults.Remove(id) }, err
 }
 
-// await waits until the trouble's dead letter, which may not exist yet, is as is says.
-func (m *Troublemaker) await(ctx context.Context, t *Trouble, is func(*firestore.DocumentSnapshot) bool) error {
+// await looks at the trouble's dead letter, which may not exist yet, until done says so.
+func (m *Troublemaker) await(ctx context.Context, t *Trouble, done func(*firestore.DocumentSnapshot) bool) error {
 	for {
 		dead, err := m.Client.Collection(contracts.CollectionDeadLetters).Doc(t.DeadLetter()).Get(ctx)
-		if err != nil && status.Code(err) != codes.NotFound {
+		switch {
+		case ctx.Err() != nil: // the call's own error would not be one of the context
+			return ctx.Err()
+		case err != nil && status.Code(err) != codes.NotFound:
 			return err
-		}
-		if is(dead) {
+		case done(dead):
 			return nil
 		}
 		select {

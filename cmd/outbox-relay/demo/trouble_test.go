@@ -86,6 +86,27 @@ func TestPlanLeavesOutWhatItCannotShow(t *testing.T) {
 	}
 }
 
+// That nothing is left is told where something was, not from the start.
+func TestNoteTellsThatNoneIsLeft(t *testing.T) {
+	var watch QueueWatch
+	if got := watch.Note(); got != "" {
+		t.Errorf("at the start the note is %q", got)
+	}
+	for _, seen := range []struct {
+		q    Queue
+		want string
+	}{
+		{Queue{}, ""},
+		{Queue{Frozen: 1}, "dead letters: none; frozen aggregates: 1, records held: 0"},
+		{Queue{}, "dead letters: none any more"},
+	} {
+		watch.note(seen.q)
+		if got := watch.Note(); got != seen.want {
+			t.Errorf("after %+v the note is %q, want %q", seen.q, got, seen.want)
+		}
+	}
+}
+
 func TestQueueNote(t *testing.T) {
 	for _, tc := range []struct {
 		name string

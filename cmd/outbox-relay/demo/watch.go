@@ -84,10 +84,15 @@ func (q *QueueWatch) Count(ctx context.Context) (Queue, error) {
 		}
 		out.Held += held
 	}
+	q.note(out)
+	return out, nil
+}
+
+// note keeps what a count found.
+func (q *QueueWatch) note(found Queue) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.last, q.stood = out, q.stood || out.Note() != ""
-	return out, nil
+	q.last, q.stood = found, q.stood || found.Note() != ""
 }
 
 func (q *QueueWatch) number(ctx context.Context, query firestore.Query) (int64, error) {
