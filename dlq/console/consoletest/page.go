@@ -150,13 +150,13 @@ func (p *Page) Click(selector string) {
 	p.T.Fatalf("each click missed %s", selector)
 }
 
-// watchClick notes whether a click meets an element, where the page's scripts run.
+// watchClick notes whether the next click meets an element, where the page's scripts run.
 const watchClick = `(() => {
   const selector = %q;
   delete window.clickMet;
   addEventListener("watchclick", () => { window.clickMet = false; }, { once: true });
   dispatchEvent(new Event("watchclick"));
-  addEventListener("click", (e) => { if (e.target.closest(selector)) window.clickMet = true; }, true);
+  addEventListener("click", (e) => { window.clickMet = Boolean(e.target.closest(selector)); }, { capture: true, once: true });
   return true;
 })()`
 
